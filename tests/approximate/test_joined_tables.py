@@ -16,7 +16,7 @@ from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.bounds import SURE, assert_holds
 from tests.table.help import load
 
@@ -65,7 +65,7 @@ def assert_parts_add_up(query, fraction=0.3):
     """The bounds of a sample hold, and the sample and the rest together are the exact answer."""
     truth = query.first()
     progress = Progress(QueryRows(AggregateQuery(query)))
-    stop = EVEN.threshold(fraction)
+    stop = WeightScale().threshold(fraction)
     progress.read(Step(WEIGHT_MIN, stop, 0, fraction))
     for name, found in zip(query.columns, progress.estimates(SURE).values(), strict=True):
         assert found.low[0] <= truth[name] <= found.high[0], (name, truth, found)
@@ -239,7 +239,7 @@ def assert_bounds_hold(query, fraction):
     """
     progress = Progress(QueryRows(AggregateQuery(query)))
     truth = {row[0]: row for row in query.collect()}
-    progress.read(Step(WEIGHT_MIN, EVEN.threshold(fraction), 0, fraction))
+    progress.read(Step(WEIGHT_MIN, WeightScale().threshold(fraction), 0, fraction))
     for name, found in zip(query.columns[1:], progress.estimates(0.95).values(), strict=True):
         true = np.array([truth[group][name] for (group,) in progress.state.groups])
         answered = np.isfinite(found.low)

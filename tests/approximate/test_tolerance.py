@@ -22,7 +22,7 @@ from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.bounds import SURE, answers, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
@@ -259,8 +259,8 @@ def test_second_moments(table):
     assert_holds(pyqbeast.tolerance(query, error=0.05), query)
     truth = query.first()
     progress = Progress(QueryRows(AggregateQuery(query)))
-    progress.read(Step(WEIGHT_MIN, EVEN.threshold(0.2), 0, 0.2))
-    progress.read(Step(EVEN.threshold(0.2), EVEN.threshold(0.4), 0, 0.4))
+    progress.read(Step(WEIGHT_MIN, WeightScale().threshold(0.2), 0, 0.2))
+    progress.read(Step(WeightScale().threshold(0.2), WeightScale().threshold(0.4), 0, 0.4))
     for name, found in zip(("sd", "v", "r"), progress.estimates(SURE).values(), strict=True):
         assert found.low[0] < truth[name] < found.high[0], name
         assert found.high[0] - found.low[0] < 0.05 * max(1, truth[name])

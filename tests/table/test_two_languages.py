@@ -25,7 +25,7 @@ from pyqbeast.core.otree import file_layout, weight_bands
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
 from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.delta_log.block_texts import USUAL, texts
@@ -107,9 +107,9 @@ def test_a_fraction_has_one_weight(java):
         assert java("format.Constants", "weightOf", ("double", fraction)) == weight_of(fraction), fraction
     # Estimates count the weights below a stop: the share of 2^32 numbers, the format's to a weight or two.
     for weight in drawn(WEIGHTS, 200):
-        assert abs(EVEN.share(weight) - fraction_of(weight)) < 1e-9
-        assert abs(EVEN.threshold(EVEN.share(weight)) - weight) <= 1
-    assert EVEN.share(WEIGHT_MIN) == fraction_of(WEIGHT_MIN) == 0.0
+        assert abs(WeightScale().share(weight) - fraction_of(weight)) < 1e-9
+        assert abs(WeightScale().threshold(WeightScale().share(weight)) - weight) <= 1
+    assert WeightScale().share(WEIGHT_MIN) == fraction_of(WEIGHT_MIN) == 0.0
 
 
 def test_a_number_in_statistics_stands_for_one_float(spark):

@@ -16,6 +16,7 @@ from pyqbeast.core.format.constants import HASH_SEED
 from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import Transformation, Transformer
+from pyqbeast.core.transform.expressions import OUTSIDE
 
 assert HASH_SEED == 42  # Spark's `hash` takes no seed
 
@@ -79,8 +80,8 @@ class _SparkColumn:
     def literal(self, number: float) -> Column:
         return F.lit(number)
 
-    def where_equal(self, number: float, then: float, otherwise: float) -> Column:
-        return F.when(self.number == F.lit(number), then).otherwise(otherwise)
+    def where_equal(self, number: float) -> Column:
+        return F.when(self.number == F.lit(number), 0.0).otherwise(OUTSIDE)
 
     def unless_infinite(self, expression: Column, high: float) -> Column:
         """NaN counts as the largest number, as it does everywhere in Spark."""

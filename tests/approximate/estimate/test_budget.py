@@ -11,9 +11,9 @@ from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, next_step
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
-threshold, fraction = EVEN.threshold, EVEN.share
+threshold, fraction = WeightScale().threshold, WeightScale().share
 
 WEIGHT = st.one_of(st.integers(WEIGHT_MIN, WEIGHT_END - 1), st.integers(-5, 5))
 FILE = st.tuples(st.integers(0, 10**9), WEIGHT, WEIGHT)
@@ -22,7 +22,7 @@ WANTED = st.lists(st.floats(0.0001, 1), min_size=1, max_size=6)
 
 
 def step_to(files, wanted, start=WEIGHT_MIN, spent=0, mergeable=True):
-    return next_step(files, wanted, start=start, spent=spent, mergeable=mergeable, scale=EVEN)
+    return next_step(files, wanted, start=start, spent=spent, mergeable=mergeable, scale=WeightScale())
 
 
 def files_of(rows):

@@ -57,7 +57,6 @@ def test_complete_only_when_exact():
     assert completeness(state, 1.0).complete
     half = completeness(state, 0.5)
     assert not half.complete
-    assert half.missed_rows == pytest.approx(half.missed_keys, rel=0.5)
     nothing = completeness(State.empty(AXES), 0.01)
     assert not nothing.complete
     assert nothing.unseen_share == 1

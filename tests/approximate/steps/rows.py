@@ -6,7 +6,7 @@ import numpy as np
 
 from pyqbeast.approximate.estimate import FileCosts, GroupSpans, KnownBounds, State
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 
 def state_of(step, axes, weights, values, groups=None):
@@ -24,7 +24,7 @@ class Columns:
     edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
     files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
     other_bytes = 0
-    scale = EVEN
+    scale = WeightScale()
     known = KnownBounds()
     group_names = ()
     group_spans = GroupSpans((), [()] * 10, [None] * 10)

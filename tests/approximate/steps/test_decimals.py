@@ -15,7 +15,7 @@ from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.steps.rows import Columns
 
 SUM = Aggregate("sum", ("price",))
@@ -32,7 +32,7 @@ class Prices:
     files = FileCosts([1_000] * 10, EDGES[:-1], EDGES[1:] - 1)
     row_count = GROUPS * ROWS
     other_bytes = 0
-    scale = EVEN
+    scale = WeightScale()
     known = KnownBounds()
     group_names = ("shop",)
     group_spans = GroupSpans((None,), [(None,)] * 10, [None] * 10)

@@ -15,7 +15,7 @@ from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.steps.rows import state_of
 
 ROWS = 200_000
@@ -57,7 +57,7 @@ class Table:
     files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
     row_count = ROWS
     other_bytes = 0
-    scale = EVEN
+    scale = WeightScale()
     known = KnownBounds(1, {"y": (0.0, 20.0)})
     group_names = ()
     group_spans = GroupSpans((), [()] * 10, [None] * 10)

@@ -13,7 +13,7 @@ from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import MOST_GROUPS
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.steps.rows import state_of
 
 AVERAGE = Aggregate("avg", ("y",))
@@ -25,7 +25,7 @@ class Table:
     requested = (AVERAGE,)
     limits = NumberLimits({}, {}, {})
     other_bytes = 0
-    scale = EVEN
+    scale = WeightScale()
     known = KnownBounds(1, {"y": (0.0, 20.0)})
     group_names = ("g",)
 

@@ -11,7 +11,7 @@ from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 OF_X, OF_Y = Aggregate("stddev_pop", ("x",)), Aggregate("stddev_pop", ("y",))
 GROUPS, ROWS = 20, 50
@@ -25,7 +25,7 @@ class Numbers:
     row_count = GROUPS * ROWS
     files = FileCosts([1_000], [WEIGHT_MIN], [WEIGHT_END - 1])
     other_bytes = 0
-    scale = EVEN
+    scale = WeightScale()
     known = KnownBounds()
     group_names = ("shop",)
     group_spans = GroupSpans((None,), [(None,)], [None])

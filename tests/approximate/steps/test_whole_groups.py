@@ -22,7 +22,7 @@ from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 COUNT, SUM = Aggregate("count"), Aggregate("sum", ("y",))
 BANDS = np.linspace(WEIGHT_MIN, WEIGHT_END, 9).astype(np.int64)
@@ -34,7 +34,7 @@ class Table:
     requested = (COUNT, SUM)
     limits = NumberLimits({}, {}, {})
     other_bytes = 0
-    scale = EVEN
+    scale = WeightScale()
     group_names = ("kind",)
 
     def __init__(self, sizes, seed=1, kind=GroupKind.INTEGER, values="gamma"):

@@ -7,17 +7,17 @@ import numpy as np
 from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import next_step
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import EVEN, WeightScale
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 #: 1,000 rows, none of them below weight 0.
 COUNTED = WeightScale([(-100, 0.0), (0, 0.0), (500, 10.0), (9_000, 400.0), (WEIGHT_END, 1_000.0)])
 
 
 def test_evenly_spread_rows():
-    assert EVEN.threshold(0.5) == 0
-    assert EVEN.share(0) == 0.5
-    assert EVEN.share(WEIGHT_END) == 1.0
-    assert EVEN.stops(np.array([-5, 3, 9]), 0).tolist() == [3, 9, WEIGHT_END]
+    assert WeightScale().threshold(0.5) == 0
+    assert WeightScale().share(0) == 0.5
+    assert WeightScale().share(WEIGHT_END) == 1.0
+    assert WeightScale().stops(np.array([-5, 3, 9]), 0).tolist() == [3, 9, WEIGHT_END]
 
 
 def test_counted_rows_are_told_at_the_weights_where_they_were_counted():

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.quantiles import mean_at_most
 from pyqbeast.approximate.estimate.state import FloatArray, State
 
@@ -38,8 +37,6 @@ class Completeness:
     Attributes:
         complete: whether every group is in the list: all rows were read, or those files that could hold another
             group.
-        missed_keys: a group of this many distinct keys, or more, is in the list with 99 %.
-        missed_rows: about how many rows such a group has.
         unseen_share: about this share of all rows is in groups that are not in the list (Good-Turing: the
             share of the rows read whose group was seen through a single key).
         most_keys: with the confidence of the answer, none of all missing groups has more distinct keys.
@@ -48,8 +45,6 @@ class Completeness:
     """
 
     complete: bool
-    missed_keys: float = 0.0
-    missed_rows: float = 0.0
     unseen_share: float = 0.0
     most_keys: float = 0.0
     most_rows: float | None = 0.0
@@ -98,13 +93,9 @@ def completeness(
         all_rows = max(all_rows, unread.all_rows)
     most_keys = min(most_missing_keys(fraction, all_rows, confidence), unread.rows)
     most_rows = None if unread.key_rows is None else min(most_keys * unread.key_rows, unread.rows)
-    keys = float(distinct_keys(counts.sum(axis=0, keepdims=True))[0])
     single = _seen_once(state)
-    missed = float(missed_keys(fraction, 0.99))
     return Completeness(
         complete=False,
-        missed_keys=missed,
-        missed_rows=missed * rows / keys if rows else math.nan,
         unseen_share=float(counts[single].sum()) / rows if rows else 1.0,
         most_keys=most_keys,
         most_rows=most_rows,

@@ -22,7 +22,7 @@ class WeightScale:
 
     Attributes:
         counted: weights, ascending, and the number of rows lighter than each; the last is that of all rows. Empty where
-            rows are spread evenly.
+            rows are spread evenly, as they are by default.
     """
 
     counted: Sequence[tuple[int, float]] = ()
@@ -52,7 +52,3 @@ class WeightScale:
         """
         weights = np.array([weight for weight, _ in self.counted], dtype=np.int64) if self.counted else lows
         return np.unique(np.append(weights[(weights >= least) & (weights < WEIGHT_END)], WEIGHT_END))
-
-
-#: Rows spread evenly.
-EVEN = WeightScale()

@@ -46,8 +46,8 @@ class IndexedColumn(Protocol[C]):
     def literal(self, number: float) -> C:
         """The same number for each row."""
 
-    def where_equal(self, number: float, then: float, otherwise: float) -> C:
-        """`then` where the column has this number, else `otherwise`."""
+    def where_equal(self, number: float) -> C:
+        """0.0 where the column has this number, else `OUTSIDE`."""
 
     def unless_infinite(self, expression: C, high: float) -> C:
         """The expression, but 0.0 where the column is -infinity, and `high` where it is +infinity or NaN."""

@@ -170,7 +170,7 @@ class Identity(Constant):
         """
         if self.value is None:
             return of.unless_infinite(of.literal(OUTSIDE), 0.0)
-        return of.unless_infinite(of.where_equal(float(self.value), 0.0, OUTSIDE), 0.0)
+        return of.unless_infinite(of.where_equal(float(self.value)), 0.0)
 
     def borders(self) -> Sequence[float]:
         """See `Transformation.borders`."""

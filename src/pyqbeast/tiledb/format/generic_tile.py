@@ -41,13 +41,11 @@ class GenericTile:
         version: format version.
         encrypted: whether the tile is encrypted.
         payload: the decoded bytes.
-        stored_size: bytes from the header's first to the tile's last.
     """
 
     version: int
     encrypted: bool
     payload: bytes
-    stored_size: int
 
     @classmethod
     def parse(cls, data: Bytes, file: str, field: str = "", key: bytes | None = None) -> GenericTile:
@@ -85,7 +83,7 @@ class GenericTile:
                 raise ArrayFormatError(f"{size} bytes cannot come from {persisted}")
             out = np.empty(size, dtype=np.uint8)
             tile.decode(pipeline, ChunkContext(datatype, version=version), out)
-        return cls(version, encryption == _AES, out.tobytes(), cursor.position)
+        return cls(version, encryption == _AES, out.tobytes())
 
 
 def encode_generic_tile(payload: bytes, version: int = WRITTEN_VERSION, key: bytes | None = None) -> bytes:
