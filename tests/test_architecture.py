@@ -1,5 +1,5 @@
-"""Which room may import which, in Python and in Java, where Spark's inner objects may be touched, and how long a file
-or a folder may get.
+"""Which room may import which, in Python and in Java, where Spark's inner objects may be touched, how long a file or a
+folder may get, and how docstrings list what they tell of.
 
 The sources are parsed and not imported, so imports inside functions and for type checkers count too.
 """
@@ -436,3 +436,31 @@ def test_every_package_opens_with_a_docstring():
     assert not [
         relative(folder) for folder in packages if not ast.get_docstring(syntax(folder / "__init__.py"))
     ]
+
+
+def docstrings(path: Path) -> Iterator[str]:
+    """All docstrings of a file, without their indent."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    told = (ast.get_docstring(node) for node in ast.walk(syntax(path)) if isinstance(node, kinds))
+    return (text for text in told if text)
+
+
+def items(docstring: str) -> Iterator[tuple[str, list[str]]]:
+    """The lists of a docstring, such as `Args`, and those lines of each that begin an item."""
+    for part in re.finditer(
+        r"^(Args|Attributes|Returns|Raises):\n((?: +.*\n|\n)+)", docstring + "\n", re.MULTILINE
+    ):
+        yield part[1], re.findall(r"^ {4}(\S.*)", part[2], re.MULTILINE)
+
+
+def test_what_an_item_of_a_docstring_says_is_indented_below_it():
+    """The site makes an item of each line that is not, and one of its own of what a function returns."""
+    wrong = [
+        f"{relative(path)}: {line}"
+        for path in FILES
+        for docstring in docstrings(path)
+        for title, lines in items(docstring)
+        for line in (lines[1:] if title == "Returns" else lines)
+        if title == "Returns" or not re.match(r"[\w*.…, ]+:( |$)", line)
+    ]
+    assert not wrong

@@ -60,7 +60,7 @@ class RequestedAggregates:
         aggregates: what to estimate, one for each output of the query; None for an output that is a group, or that
             is only a part of another.
         columns: for each name that the aggregates use, an SQL expression of the row's number (double); null if
-        the row has none.
+            the row has none.
         statistics: for each of those names, the column whose statistics bound it, where there is one, or the number
             that it always is.
         group_types: names and types of the group columns.

@@ -169,7 +169,7 @@ class TableLog:
             files: the files.
             columns: names that the columns get.
             layout: how the files hold the columns, as a revision records it; None stands for the table's layout
-            of today.
+                of today.
 
         Raises:
             FormatError: the record names a type that Spark does not have.

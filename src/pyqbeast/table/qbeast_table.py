@@ -189,7 +189,7 @@ class QbeastTable:
             indexes: row indexes, counted from 0 in the order of the file (`_metadata.row_index`).
 
         Returns:
-            How many of the rows were not deleted before. Without one nothing is committed.
+            how many of the rows were not deleted before. Without one nothing is committed.
 
         Raises:
             InvalidInputError: a file that is not live, what is no row index, or one beyond the file.

@@ -25,7 +25,7 @@ def without_damage(configuration: Mapping[str, str]) -> dict[str, str | None] | 
     """The entries to change so that a table goes on with the revisions that can be read; None stands for a key to drop.
 
     Returns:
-        Empty where all is well; None where no revision is left.
+        empty where all is well; None where no revision is left.
     """
     stored = revisions_from_configuration(configuration)
     readable = {f"{REVISION_PREFIX}{number}" for number in stored.revisions}

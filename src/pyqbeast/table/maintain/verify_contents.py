@@ -246,7 +246,7 @@ def _check_rows(
     Of rows that are not placed here as they were when they were written, only weights and counts are compared.
 
     Returns:
-        The problems; None where nobody knows what the rows were hashed from.
+        the problems; None where nobody knows what the rows were hashed from.
     """
     paths = [file.path for file in files]
     rows = log.stored_rows(spark, paths, revision.hashed_columns, revision.hashed_as)

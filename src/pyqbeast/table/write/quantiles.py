@@ -31,8 +31,8 @@ def compute_quantiles_for_column(
             slow. It has no effect on texts, which Spark's own range partitioning cuts.
 
     Returns:
-        For numbers n + 1 doubles, the smallest and the largest value among them; dates and timestamps in milliseconds
-        since 1970. For texts up to n of them, in the order of UTF-16 units that the index uses.
+        for numbers n + 1 doubles, the smallest and the largest value among them; dates and timestamps in milliseconds
+            since 1970. For texts up to n of them, in the order of UTF-16 units that the index uses.
 
     Raises:
         InvalidInputError: an argument that cannot be used, or a column with fewer than two values to tell apart.

@@ -187,9 +187,8 @@ class _Write:
 
         The files stay valid as long as their revision keeps its meaning, the same rules hold for rows and files, no
         row was worked out from rows of the table, and none has a number that the other writer may have given out as
-        well. If both writers made a revision, laying
-        the rows out again may make the second revision needless. After enough such attempts the second revision gets
-        the next number instead.
+        well. If both writers made a revision, laying the rows out again may make the second revision needless. After
+        enough such attempts the second revision gets the next number instead.
         """
         if (
             self.mode != "Append"

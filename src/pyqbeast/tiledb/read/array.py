@@ -205,7 +205,7 @@ class Array:
 
         Returns:
             one row per cell. A dense array gives every cell of the box, those that nobody wrote with their
-            fill values.
+                fill values.
 
         Raises:
             InvalidInputError: no such column, or a condition that makes no sense for it.
