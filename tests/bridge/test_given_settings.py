@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import SparkSession
 
 import pyqbeast
 from pyqbeast.bridge import session as sessions
-from pyqbeast.bridge.jars import bridge_jar
+from pyqbeast.bridge.jars import bridge_jar, ship_bridge_jar
 from pyqbeast.bridge.start import given_settings, quiet_start
 from pyqbeast.core.errors import SessionError
 
@@ -108,3 +109,29 @@ def test_jars_of_the_command_line_do_not_take_the_place_of_the_bridge(defaults, 
     assert started[0][-3:] == ["--jars", f"/line.jar,{bridge_jar()}", "pyspark-shell"]
     assert given_settings.os.environ[given_settings.ARGUMENTS] == arguments
     assert given_settings.with_jars("--name x pyspark-shell", "/a.jar") == "--name x pyspark-shell"
+
+
+@pytest.mark.parametrize(
+    ("master", "cores"),
+    [("local", 1), ("local[3]", 3), ("local[3,2]", 3), ("local[3, 2]", 3), ("local[*]", 5), ("local[*,2]", 5)]
+    + [(master, None) for master in ("", "yarn", "spark://local:7077", "local-cluster[2,1,1024]")],
+)
+def test_a_local_master_has_the_cores_that_it_names(monkeypatch, master, cores):
+    monkeypatch.setattr(given_settings.os, "cpu_count", lambda: 5)
+    assert given_settings.local_cores(master) == cores
+
+
+@pytest.mark.parametrize(("master", "partitions"), [("local", "1"), ("local[3]", "3"), ("yarn", None)])
+def test_jobs_of_delta_have_a_partition_for_each_core_of_a_local_master(defaults, master, partitions):
+    defaults("")
+    assert configured(spark__master=master).get("spark.databricks.delta.snapshotPartitions") == partitions
+
+
+@pytest.mark.parametrize(("master", "shipped"), [("local", 0), ("local[2]", 0), ("yarn", 1)])
+def test_the_bridge_is_sent_to_executors_that_are_not_the_driver(master, shipped):
+    sent = []
+    jars = SimpleNamespace(listJars=lambda: SimpleNamespace(mkString=lambda _: ""))
+    java = SimpleNamespace(sc=lambda: jars, addJar=sent.append)
+    spark = SimpleNamespace(version="4.2.0", sparkContext=SimpleNamespace(_jsc=java, master=master))
+    ship_bridge_jar(spark)
+    assert len(sent) == shipped

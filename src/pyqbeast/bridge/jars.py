@@ -10,6 +10,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import maven
+from pyqbeast.bridge.start.given_settings import local_cores
 from pyqbeast.core.errors import SessionError
 from pyqbeast.spark_versions import jar_name, minor
 
@@ -61,7 +62,6 @@ def ship_bridge_jar(spark: SparkSession) -> None:
     """
     context = spark.sparkContext._jsc.sc()
     shipped = context.listJars().mkString(" ")
-    master = spark.sparkContext.master or ""
     jar = bridge_jar(spark.version)
-    if not master.startswith("local[") and jar.name not in shipped:
+    if local_cores(spark.sparkContext.master or "") is None and jar.name not in shipped:
         spark.sparkContext._jsc.addJar(str(jar))

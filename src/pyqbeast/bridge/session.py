@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -47,7 +46,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
     Adds the bridge and Delta's jars, the extensions and the catalog (in place of none or of Delta's) to what is set
     already: in the builder, in `PYSPARK_SUBMIT_ARGS` and in `spark-defaults.conf`. `getOrCreate` then returns a
-    session that `attach` has been called on. For a `local[…]` master it lowers the number of partitions of Delta's own
+    session that `attach` has been called on. For a local master it lowers the number of partitions of Delta's own
     jobs to that of the cores, and that of shuffles to 16 a core (`VACUUM` of a small table takes 2 s instead of 20),
     and leaves shuffled rows uncompressed (a write of an indexed table is then a tenth faster), where these are not set.
 
@@ -77,12 +76,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder.config(CATALOG, CATALOG_CLASS)
-    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", str(options.get("spark.master", "")))
-    if local:
-        cores = os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)
+    cores = given_settings.local_cores(str(options.get("spark.master", "")))
+    if cores is not None:
         shuffled = max(cores, min(_SHUFFLE_PARTITIONS_OF_CORE * cores, _MOST_SHUFFLE_PARTITIONS))
         local_settings = {
-            **dict.fromkeys(_LOCAL_PARTITIONS, str(max(2, cores))),
+            **dict.fromkeys(_LOCAL_PARTITIONS, str(cores)),
             _SHUFFLE_PARTITIONS: str(shuffled),
             _LOCAL_COMPRESSION: "false",
         }

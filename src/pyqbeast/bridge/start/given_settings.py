@@ -20,6 +20,7 @@ from pyqbeast.core.errors import SessionError
 
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 JARS = "spark.jars"
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
 _PROPERTY = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", re.DOTALL)
 #: Arguments of spark-submit that stand for a setting.
 _SHORT = {"--jars": JARS, "--packages": "spark.jars.packages", "--master": "spark.master"}
@@ -32,6 +33,14 @@ def session_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         options: the builder's.
     """
     return {**_outside(), **options}
+
+
+def local_cores(master: str) -> int | None:
+    """How many cores a master uses that runs in the driver's own process; None for the master of a cluster."""
+    local = _LOCAL.fullmatch(master)
+    if local is None:
+        return None
+    return os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)
 
 
 def configuration_folder() -> Path:
