@@ -74,7 +74,7 @@ def test_a_row_goes_to_one_file_and_stretch(spark, monkeypatch, dimensions):
     """Down the k-d tree of its band. Rows of a file come stretch by stretch."""
     monkeypatch.setattr(file_layout, "STRETCH_ROWS", 4)
     monkeypatch.setattr(file_layout, "SAMPLE_OF_STRETCH", 2)
-    monkeypatch.setattr(weight_bands, "SMALLEST_ROWS_OF_ONE_CUBE", 0)
+    monkeypatch.setattr(weight_bands, "FEWEST_ROWS_OF_ONE_CUBE", 0)
     points = drawn(st.lists(COORDINATES, min_size=dimensions, max_size=dimensions), 400)
     weights = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_MAX, len(points), np.int32)
     sampled = sampled_rows(zip(points, weights, strict=True))

@@ -147,7 +147,12 @@ class Scan:
         return Scan(self._rows.narrowed(predicate))
 
     def select(self, columns: Sequence[str]) -> Scan:
-        """Some columns, in this order. Raises InvalidInputError for one that the table does not have."""
+        """Some columns, in this order.
+
+        Raises:
+            InvalidInputError: a column that the table does not have or that is named twice, or what is no list of
+                columns.
+        """
         known = [field["name"] for field in self._rows.index.snapshot.metadata.fields]
         wanted = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [None]
         if not all(isinstance(column, str) for column in wanted):
@@ -298,6 +303,7 @@ class Scan:
                 The functions are count, count_if, sum, avg, min, max, stddev, variance, corr, percentile_approx and
                 count_distinct, which takes the columns by which the table's rows are weighed, and further ones.
             error: the largest distance of an estimate to the truth: as a share of the truth, or in the estimate's unit.
+                By default 0.01 where there is no `budget`.
             confidence: how often that has to hold, for each estimate by itself.
             by: columns whose values make the groups of the answer.
             relative: whether `error` is a share.

@@ -13,9 +13,9 @@ from pyqbeast.core.otree.file_layout import FILE_ROWS, STRETCH_ROWS, lay_out
 from pyqbeast.core.otree.tree import SampledRows
 from pyqbeast.core.otree.weight_bands import (
     DEFAULT_FRACTIONS,
-    SMALLEST_BAND,
-    SMALLEST_ROWS,
-    SMALLEST_ROWS_OF_ONE_CUBE,
+    FEWEST_ROWS_OF_BAND,
+    FEWEST_ROWS_OF_ONE_CUBE,
+    LEAST_SHARE_OF_CUBE,
     fractions_of,
 )
 from tests.core.otree.examples import cube_sizes, samples, uniform_rows
@@ -25,7 +25,7 @@ quick = settings(max_examples=60)
 
 def least_rows(cube_size):
     """The fewest rows of a band."""
-    return min(SMALLEST_ROWS, SMALLEST_BAND * cube_size)
+    return min(FEWEST_ROWS_OF_BAND, LEAST_SHARE_OF_CUBE * cube_size)
 
 
 def files_of(layout, rows):
@@ -135,10 +135,10 @@ def test_a_table_of_one_cube_is_cut_by_weight_only_where_both_parts_are_large():
     rows = uniform_rows(100_000, 2, stands_for=10.0)
     layout = lay_out(rows, 1_000_000, DEFAULT_FRACTIONS)
     assert layout.weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
-    assert rows.counts.sum() * 0.1 < SMALLEST_BAND * 1_000_000
+    assert rows.counts.sum() * 0.1 < LEAST_SHARE_OF_CUBE * 1_000_000
     fewer = uniform_rows(100_000, 2, stands_for=4.0)
     assert lay_out(fewer, 400_000, DEFAULT_FRACTIONS).weight.tolist() == [weight_of(0.3) - 1, WEIGHT_MAX]
-    assert fewer.counts.sum() * 0.1 < SMALLEST_ROWS_OF_ONE_CUBE < fewer.counts.sum() * 0.3
+    assert fewer.counts.sum() * 0.1 < FEWEST_ROWS_OF_ONE_CUBE < fewer.counts.sum() * 0.3
 
 
 def test_rows_are_cut_at_round_fractions():

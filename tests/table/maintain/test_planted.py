@@ -35,7 +35,7 @@ def good(spark, tmp_path_factory):
     path = tmp_path_factory.mktemp("good") / "table"
     rows = rows_2d(spark, 9_000, columns=COLUMNS[0]).selectExpr("*", COLUMNS[1])
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(weight_bands, "SMALLEST_ROWS_OF_PART", 20)
+        patched.setattr(weight_bands, "FEWEST_ROWS_OF_PART", 20)
         save(rows.unionAll(rows.withColumn("id", rows.id + 9_000)), str(path), cubeSize=250)
     QbeastTable.for_path(spark, str(path)).delete("a < 200000 AND b < 500 AND id % 9 = 0")
     TableLog(path).save()

@@ -24,7 +24,7 @@ HALF = weight_of(0.5)
 def save_in_parts(spark, place, rows=ROWS, **options):
     """A table whose files have parts although they are small."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(weight_bands, "SMALLEST_ROWS_OF_PART", 100)
+        patched.setattr(weight_bands, "FEWEST_ROWS_OF_PART", 100)
         save(rows_2d(spark, rows), place, **{"cubeSize": 5_000, **options})
 
 

@@ -22,24 +22,24 @@ from pyqbeast.core.otree.tree import ROOM, Ints, SampledRows
 #: longer. Parts serve samples of a half at less cost. Without the cut at 0.3 box queries are a seventh faster, and a
 #: sample of a third reads the whole table.
 DEFAULT_FRACTIONS = (*(float(f"1e-{k}") for k in range(6, 0, -1)), 0.3)
-#: So many rows are a band of their own, and so is this share of the cube size where that is less. The lightest band
-#: then has at most ten times as many. Without the first number a sample of 0.1 % of 40 million rows in cubes of a
-#: million reads ten times as many rows and takes 1.6 times as long. With it boxes open one more file and take 3 % more
-#: time.
-SMALLEST_ROWS = 30_000
-SMALLEST_BAND = 0.15
+#: In a write of several cubes a band has at least so many rows, or this share of the cube size: the smaller of the two
+#: counts. The lightest band then has at most ten times as many. Were it the share alone, a sample of 0.1 % of 40
+#: million rows in cubes of a million would read ten times as many rows and take 1.6 times as long. With both, boxes
+#: open one more file and take 3 % more time.
+FEWEST_ROWS_OF_BAND = 30_000
+LEAST_SHARE_OF_CUBE = 0.15
 #: Where the files of a band are parted. A sample of a half then takes a third of the time for one column, and half of
 #: it for all. Boxes scan 7 to 20 % more rows, and take up to a tenth longer where they open many files. With parts at
 #: 0.05 and 0.2 too, samples of these fractions take half the time, but boxes scan up to 45 % more rows, and a full scan
 #: takes 5 % longer.
 PART_FRACTIONS = (0.5,)
-#: The least share of a file's rows in a part, and the fewest rows. Each part is a row group of Parquet's, and takes a
-#: millisecond to open.
-SMALLEST_PART = 0.1
-SMALLEST_ROWS_OF_PART = 20_000
-#: The fewest rows of a band in a write of one cube, which has no band smaller than that share of the cube size either:
-#: many appends would leave many small files.
-SMALLEST_ROWS_OF_ONE_CUBE = 100_000
+#: A part of a file has at least this share of its rows, and so many: the larger of the two counts. Each part is a row
+#: group of Parquet's, and takes a millisecond to open.
+LEAST_SHARE_OF_FILE = 0.1
+FEWEST_ROWS_OF_PART = 20_000
+#: In a write of one cube a band has at least so many rows, or `LEAST_SHARE_OF_CUBE` of the cube size: the larger of
+#: the two counts, because many small appends would leave many small files.
+FEWEST_ROWS_OF_ONE_CUBE = 100_000
 
 
 def fractions_of(text: str, where: str) -> tuple[float, ...]:
@@ -69,9 +69,9 @@ def bands_of(rows: SampledRows, cube_size: int, fractions: Sequence[float]) -> I
     """
     filled = np.cumsum(rows.counts)
     total = float(filled[-1]) if len(filled) else 0.0
-    least = SMALLEST_BAND * cube_size
+    least = LEAST_SHARE_OF_CUBE * cube_size
     is_one_cube = total <= ROOM * cube_size
-    least = max(least, SMALLEST_ROWS_OF_ONE_CUBE) if is_one_cube else min(least, SMALLEST_ROWS)
+    least = max(least, FEWEST_ROWS_OF_ONE_CUBE) if is_one_cube else min(least, FEWEST_ROWS_OF_BAND)
     ends = [constants.WEIGHT_MAX]
     rows_below_end = total
     for fraction in reversed(fractions):
@@ -103,7 +103,7 @@ def parts_of(rows: SampledRows, bands: Ints, file_rows: float) -> Ints:
         first, last = below[band - 1] if band else 0.0, below[band]
         at = float(filled[np.searchsorted(rows.weights, weight)])
         in_file = min(1.0, file_rows / (last - first)) if last > first else 0.0
-        least = max(SMALLEST_PART * (last - first) * in_file, SMALLEST_ROWS_OF_PART)
+        least = max(LEAST_SHARE_OF_FILE * (last - first) * in_file, FEWEST_ROWS_OF_PART)
         if weight - 1 not in ends and min(at - first, last - at) * in_file >= least:
             ends.append(weight - 1)
     return np.array(sorted(ends), np.int32)

@@ -24,6 +24,7 @@ from pyqbeast.core.format.types import (
     float32,
 )
 from pyqbeast.core.transform.base import ColumnStatistics, Transformer
+from pyqbeast.core.transform.stored_fields import is_finite
 from pyqbeast.core.transform.text_quantiles import utf16_key
 
 _EXAMPLE = '{"price_min": 0.0, "price_max": 100.0, "day_min": "2024-01-01", "day_max": "2024-12-31"}'
@@ -169,12 +170,9 @@ def _bound(key: str, value: object, data_type: str, clock: _Clock) -> int | floa
 
 
 def _double(key: str, value: object) -> float:
-    try:
-        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
-            return float(value)
-    except OverflowError:
-        pass  # an integer beyond all doubles
-    raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {shown(value)}")
+    if not is_finite(value):
+        raise InvalidInputError(f"columnStats: {key} has to be a finite number, not {shown(value)}")
+    return float(value)
 
 
 def _text(key: str, value: object) -> str:

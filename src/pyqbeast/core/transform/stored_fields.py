@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.stored_text import shown
@@ -43,14 +43,19 @@ def _class(fields: Mapping[str, Any]) -> str:
     return shown(fields.get("className", "the object"))
 
 
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Whether a value of JSON's kinds is a number that a double can hold."""
+    try:
+        return not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value)
+    except OverflowError:
+        return False  # an integer beyond all doubles
+
+
 def number(value: object, name: str) -> int | float:
     """`value` as a number that a double can hold, of any of JSON's kinds. Raises FormatError for anything else."""
-    try:
-        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
-            return value
-    except OverflowError:
-        pass  # an integer beyond all doubles
-    raise FormatError(f"field {name!r} has to be a number, not {shown(value)}")
+    if not is_finite(value):
+        raise FormatError(f"field {name!r} has to be a number, not {shown(value)}")
+    return value
 
 
 def as_double(value: Value) -> float:

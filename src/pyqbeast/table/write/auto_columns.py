@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.types import format_type
+from pyqbeast.core.format.types import format_type_or_none
 from pyqbeast.core.transform.column_spec import ColumnSpec
 from pyqbeast.table.coordinates import quoted
 
@@ -22,7 +22,7 @@ def choose_columns(data: DataFrame, types: Mapping[str, str], most: int) -> list
     Raises:
         InvalidInputError: no column can be indexed.
     """
-    usable = [name for name in types if _is_usable(name, types[name])]
+    usable = [name for name in types if format_type_or_none(types[name]) is not None]
     if not usable:
         raise InvalidInputError(
             f"none of the columns can be indexed: {dict(types)}; add one that is derived from them, such as a text"
@@ -31,11 +31,3 @@ def choose_columns(data: DataFrame, types: Mapping[str, str], most: int) -> list
     assert counts is not None
     ordered = sorted(range(len(usable)), key=lambda i: -counts[i])
     return [ColumnSpec(usable[i], None) for i in sorted(ordered[:most])]
-
-
-def _is_usable(name: str, spark_type: str) -> bool:
-    try:
-        format_type(name, spark_type)
-    except InvalidInputError:
-        return False
-    return True

@@ -178,12 +178,15 @@ def _plan(
     profiled = profile(data, transformers, known, types, index.weight_columns)
     now = int(time.time() * 1000)
     if not profiled.rows and not stated:
+        if current is not None:
+            return WritePlan(current, False, data, None)
         # An empty table has its columns but no ranges yet, so its first rows make revision 1. What users stated
         # has no place in revision 0, so it makes revision 1 at once.
+        assert index.cube_size is not None, "no revision that a new table could have it of"
         begun = Revision(
-            STAGING_REVISION, now, options.path, index.cube_size or 1, transformers, (), index.weight_columns
+            STAGING_REVISION, now, options.path, index.cube_size, transformers, (), index.weight_columns
         )
-        return WritePlan(current or begun, current is None, data, None)
+        return WritePlan(begun, True, data, None)
     revision = evolve(
         current,
         transformers,
