@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from pyqbeast.cli import common
+from pyqbeast.cli.convert import convert
+from pyqbeast.cli.index import index
 from pyqbeast.cli.tiledb import commands, tiledb
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_metadata
@@ -101,6 +103,19 @@ def test_cells_of_an_encrypted_array_are_moved(golden, run, monkeypatch):
         assert result.exit_code == 0, result.output
         assert call(encryptionKey=KEY) in _options(spark)
     assert run("export", uri, "table").output.startswith("error: ")
+
+
+def test_columns_to_index_are_named_as_in_other_commands(golden, run, monkeypatch):
+    spark = MagicMock()
+    spark.read.format().load().count.return_value = 2
+    monkeypatch.setattr(common, "local_session", lambda: spark)
+    result = run(
+        "export", golden("tiledb/sp_enum") / "array", "table", "--columns", "x, v", "--output", "json"
+    )
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["columns_to_index"] == ["x", "v"]
+    for command in (index, convert):
+        assert "--columns" in [name for option in command.params for name in option.opts]
 
 
 def test_rows_that_cannot_be_counted_fail_no_write(golden):

@@ -1,4 +1,4 @@
-"""`pyqbeast tiledb`: info, verify, dump, export and import on the command line."""
+"""`pyqbeast tiledb`: info, verify, clean, dump, export and import on the command line."""
 
 from __future__ import annotations
 
@@ -76,19 +76,19 @@ def dump(
 @common.command
 @click.argument("uri")
 @click.argument("table")
-@click.option("--columns-to-index", help="Columns, joined by commas; the dimensions by default.")
+@click.option("--columns", help="Columns to index, with commas between them; by default the dimensions.")
 @_TIMESTAMP
 @_KEY
 def export(
     uri: str,
     table: str,
-    columns_to_index: str | None,
+    columns: str | None,
     timestamp: int | None,
     encryption_key: str | None,
     output: common.Output,
 ) -> None:
     """Write an array's cells into a new indexed table at TABLE."""
-    data = commands.export(common.local_session(), uri, table, columns_to_index, timestamp, encryption_key)
+    data = commands.export(common.local_session(), uri, table, columns, timestamp, encryption_key)
     common.show_data(output, data, render.moved_text)
 
 

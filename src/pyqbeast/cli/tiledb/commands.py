@@ -95,7 +95,7 @@ def export(
     spark: SparkSession,
     uri: str,
     table: str,
-    columns_to_index: str | None = None,
+    columns: str | None = None,
     timestamp: int | None = None,
     encryption_key: str | None = None,
 ) -> Data:
@@ -105,7 +105,7 @@ def export(
         spark: a session with both sources.
         uri: the array.
         table: where the table goes.
-        columns_to_index: columns joined by commas; the array's dimensions by default.
+        columns: columns to index, with commas between them; by default the array's dimensions.
         timestamp: the array as of this time (ms since 1970, UTC).
         encryption_key: the array's key.
     """
@@ -113,13 +113,17 @@ def export(
     reader = spark.read.format("tiledb").options(**_key_option(encryption_key))
     if timestamp is not None:
         reader = reader.option("timestamp", str(timestamp))
-    columns = columns_to_index or ",".join(d.name for d in array.schema.dimensions)
+    indexed = (
+        [name.strip() for name in columns.split(",")]
+        if columns
+        else [d.name for d in array.schema.dimensions]
+    )
     frame = reader.load(uri)
-    frame.write.format("qbeast").option("columnsToIndex", columns).save(table)
+    frame.write.format("qbeast").option("columnsToIndex", ",".join(indexed)).save(table)
     return {
         "array": without_secrets(uri),
         "table": without_secrets(table),
-        "columns_to_index": columns.split(","),
+        "columns_to_index": indexed,
         "rows": _rows(spark.read.format("qbeast"), table),
     }
 
