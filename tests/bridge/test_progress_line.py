@@ -14,7 +14,7 @@ from pyqbeast import QbeastTable, SessionError
 from pyqbeast.bridge import progress_line
 from pyqbeast.bridge.progress_line import Tasks, line_of
 from tests.spark_session import under
-from tests.table.help import rows_2d, save
+from tests.table.help import load, rows_2d, save
 
 
 class Terminal(io.StringIO):
@@ -146,7 +146,9 @@ def closed():
 def test_writes_land_whatever_stands_for_the_standard_error(spark, tmp_path, monkeypatch, stream):
     """`python 2>&-` has none, and loggers put objects in its place."""
     monkeypatch.setattr(progress_line, "sys", SimpleNamespace(stderr=stream))
-    save(rows_2d(spark, 100), str(tmp_path / "table"))
+    table = str(tmp_path / "table")
+    save(rows_2d(spark, 100), table)
+    assert load(spark, table).count() == 100
 
 
 @pytest.mark.jvm

@@ -74,13 +74,13 @@ NAMES = [f"{0:020d}.json", f"{0:020d}.checkpoint.{'a' * 36}.json"]
 
 
 @given(st.lists(st.sampled_from(TEXTS), max_size=2), hostile_texts(TEXTS), st.sampled_from(NAMES))
-def test_a_commit_or_a_checkpoint_in_json(memory, good, hostile, name):
+def test_a_hostile_line_of_json_is_read_or_refused_in_a_short_message(memory, good, hostile, name):
     lines = [json.dumps(PROTOCOL), *good, hostile]
     read_all(memory(name, "\n".join(lines).encode("utf-8", "surrogatepass")))
 
 
 @given(st.binary(max_size=40), st.sampled_from(NAMES))
-def test_bytes_that_are_no_text(memory, content, name):
+def test_bytes_that_are_no_text_are_refused_in_a_short_message(memory, content, name):
     read_all(memory(name, content))
 
 
@@ -112,7 +112,7 @@ PROTOCOLS = st.sampled_from([PROTOCOL["protocol"], {"minReaderVersion": "3"}, {"
     st.fixed_dictionaries({"add": ADDS | st.sampled_from(FITTING)}, optional={"protocol": PROTOCOLS})
     | st.fixed_dictionaries({"sidecar": SIDECARS | st.sampled_from(FITTING)})
 )
-def test_a_checkpoint_in_parquet(memory, row):
+def test_a_hostile_checkpoint_in_parquet_is_read_or_refused_in_a_short_message(memory, row):
     """Columns of any type: a struct of what was drawn, or the drawn value itself."""
     content = pa.BufferOutputStream()
     try:

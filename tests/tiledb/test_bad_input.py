@@ -102,7 +102,7 @@ def test_much_memory_is_noticed():
 
 
 @pytest.mark.parametrize("array_name", golden_arrays())
-def test_damaged_files(golden, tmp_path, array_name):
+def test_damaged_files_are_read_or_refused_in_little_memory(golden, tmp_path, array_name):
     folder = golden(array_name)
     fs, root = fsspec.filesystem("memory"), f"/{tmp_path.name}"
     files = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
@@ -336,8 +336,8 @@ VALUES = [*NUMBERS, *TIMES, "\udc80", b"\xff", None, True, DEEP, {"a": 1}, (1, 2
 
 
 @pytest.mark.parametrize("case", ["sp_enum", "sp_strdim", "sp_nullable", "de_var_nullable"])
-def test_arguments_of_any_kind(golden, case):
-    """An answer or an `InvalidInputError`, whatever stands where a name, an operator or a value belongs."""
+def test_arguments_of_any_kind_are_taken_or_refused_as_input(golden, case):
+    """Whatever stands where a name, an operator or a value belongs."""
     array = tiledb.open_array(str(golden(f"tiledb/{case}") / "array"))
     names = list(array.schema.fields)
     asked = [{"where": value} for value in VALUES] + [{"box": value} for value in VALUES if value is not None]
@@ -377,7 +377,7 @@ def test_times_and_keys_of_any_kind(golden, value):
     [{"where": "[" * 100_000}, {"box": "[" * 100_000}, {"where": '[["x", "<", 1e999]]'}, {"where": "[[[], [], []]]"},
      {"box": '{"x": [[], {}]}'}, {"timestamp": "9" * 5000}, {"timestamp": "-1"}, {"timestamp": "٣" * 30}],
 )  # fmt: skip
-def test_options_of_any_kind(golden, options):
+def test_options_of_any_kind_are_taken_or_refused_as_input(golden, options):
     source = TileDBDataSource({"path": str(golden("tiledb/sp_enum") / "array")} | options)
     with contextlib.suppress(InvalidInputError):
         source.reader(source.schema())

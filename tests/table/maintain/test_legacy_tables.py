@@ -11,7 +11,7 @@ from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_ri
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rows_filters_and_samples(spark, golden, name):
+def test_rows_filters_and_samples_of_old_tables_are_right(spark, golden, name):
     reads_right(spark, stored(golden, name), expected_of(golden, name))
 
 

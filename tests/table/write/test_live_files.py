@@ -49,7 +49,7 @@ def test_a_small_append_takes_a_pass_and_a_write(spark, table_path):
     assert ids(load(spark, table_path)) == list(range(4_100))
 
 
-def test_every_kind_of_commit(spark, table_path):
+def test_the_driver_finds_deltas_files_after_every_kind_of_commit(spark, table_path):
     save(rows_2d(spark, 2_000), table_path, cubeSize=500)
     table = f"delta.`{table_path}`"
     for change in (
