@@ -83,7 +83,7 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
 
 def estimated_answer(
     query: AggregateQuery,
-    asked: RequestedAggregates,
+    aggregates: RequestedAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
@@ -95,17 +95,17 @@ def estimated_answer(
 
     Args:
         query: the query taken apart.
-        asked: its aggregates.
+        aggregates: those of the query.
         state: what the estimates were made of.
         estimates: by aggregate.
         query_frame: the query, for its schema.
         verdict: which groups the query keeps; None for all.
         exact: whether the estimates are the exact answer.
     """
-    fields, columns = _values_of(asked, state, estimates)
+    fields, columns = _values_of(aggregates, state, estimates)
     chosen = None
     if verdict is not None:
-        rows = first_groups(query, asked, state, estimates, verdict.having)
+        rows = first_groups(query, aggregates, state, estimates, verdict.having)
         # Of groups that are equal the exact answer has any.
         chosen = Choice() if exact else choice(state.groups, rows, verdict)
         fields.append(T.StructField(SURE, T.BooleanType()))
@@ -114,7 +114,7 @@ def estimated_answer(
             [value for value, is_shown in zip(column, rows, strict=True) if is_shown] for column in columns
         ]
     held = bridge.local_frame(query_frame.sparkSession, T.StructType(fields), columns)
-    kinds = {ordinal: each.kind for ordinal, each in enumerate(asked.aggregates) if each is not None}
+    kinds = {ordinal: each.kind for ordinal, each in enumerate(aggregates.of_outputs) if each is not None}
     outputs = _Outputs(query, query_frame.schema, kinds)
     shown = outputs.columns()
     if query.order:
@@ -125,12 +125,12 @@ def estimated_answer(
 
 
 def _values_of(
-    asked: RequestedAggregates, state: State, estimates: Mapping[Requested, Estimates]
+    aggregates: RequestedAggregates, state: State, estimates: Mapping[Requested, Estimates]
 ) -> tuple[list[T.StructField], list[Sequence[object]]]:
     """The values of all groups, and their columns: groups by their names, and an aggregate `n` as `vn`, `ln`, `hn`."""
-    fields = [T.StructField(name, data_type) for name, data_type in asked.group_types.items()]
+    fields = [T.StructField(name, data_type) for name, data_type in aggregates.group_types.items()]
     columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
-    for ordinal, aggregate in enumerate(asked.aggregates):
+    for ordinal, aggregate in enumerate(aggregates.of_outputs):
         if aggregate is not None:
             found = estimates[aggregate]
             for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):

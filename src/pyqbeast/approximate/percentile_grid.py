@@ -34,12 +34,12 @@ class PercentileGrid:
     thresholds: Mapping[Aggregate, Mapping[Group, FloatArray]]
 
     @classmethod
-    def of(cls, asked: RequestedAggregates, numbers: DataFrame) -> PercentileGrid:
+    def of(cls, aggregates: RequestedAggregates, numbers: DataFrame) -> PercentileGrid:
         """From the first rows read, which are read twice: cache them. Two Spark jobs."""
-        counts = [Aggregate("count", each.columns) for each in asked.percentiles]
-        state = state_of(numbers, asked, axes_for(counts))
+        counts = [Aggregate("count", each.columns) for each in aggregates.percentiles]
+        state = state_of(numbers, aggregates, axes_for(counts))
         quantiles = []
-        for k, (each, count) in enumerate(zip(asked.percentiles, counts, strict=True)):
+        for k, (each, count) in enumerate(zip(aggregates.percentiles, counts, strict=True)):
             least_keys = fewest_keys(state.sums[..., state.index(count.moments)[0]], each.min_keys)
             probabilities = grid_probabilities(each.p or 0.0, least_keys)
             quantiles.append(
@@ -47,11 +47,11 @@ class PercentileGrid:
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
                 ).alias(f"t{k}")
             )
-        by_group = numbers.groupBy(*asked.groups).agg(*quantiles)
+        by_group = numbers.groupBy(*aggregates.groups).agg(*quantiles)
         quantile_rows = bridge.arrow_table(by_group)
-        keys = group_keys(quantile_rows, asked.groups)
+        keys = group_keys(quantile_rows, aggregates.groups)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}
-        for k, each in enumerate(asked.percentiles):
+        for k, each in enumerate(aggregates.percentiles):
             name = f"t{k}"
             grids = {
                 key: grid_from(values)

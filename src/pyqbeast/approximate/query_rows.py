@@ -36,24 +36,24 @@ class QueryRows:
     """A `RowReader` of a query on Spark.
 
     Attributes:
-        asked: its aggregates.
+        aggregates: those of the query.
     """
 
     def __init__(self, query: AggregateQuery) -> None:
         self._query = query
         self._files = QueriedFiles.of(query)
-        self.asked = RequestedAggregates.of(query, query.rows([], WEIGHT_MIN, WEIGHT_MIN, 1).schema)
+        self.aggregates = RequestedAggregates.of(query, query.rows([], WEIGHT_MIN, WEIGHT_MIN, 1).schema)
         self._grid: PercentileGrid | None = None
 
     @property
     def requested(self) -> Sequence[Requested]:
         """See `RowReader`."""
-        return self.asked.requested
+        return self.aggregates.requested
 
     @property
     def limits(self) -> NumberLimits:
         """See `RowReader`."""
-        return self.asked.limits
+        return self.aggregates.limits
 
     @property
     def files(self) -> FileCosts:
@@ -80,7 +80,7 @@ class QueryRows:
     def known(self) -> KnownBounds:
         """See `RowReader`."""
         bounds = {}
-        for name, told in self.asked.statistics.items():
+        for name, told in self.aggregates.statistics.items():
             known = (told, told) if isinstance(told, float) else told and self._files.bounds(told)
             if known is not None:
                 bounds[name] = known
@@ -91,13 +91,13 @@ class QueryRows:
     @cached_property
     def group_spans(self) -> GroupSpans:
         """See `RowReader`."""
-        return self._files.group_spans(self._query.group_columns, list(self.asked.group_types.values()))
+        return self._files.group_spans(self._query.group_columns, list(self.aggregates.group_types.values()))
 
     @property
     def group_names(self) -> Sequence[str]:
         """See `RowReader`; of a group that the query does not show, its number."""
         shown = {self._query.outputs[ordinal].group: name for name, ordinal in self._query.result}
-        return [shown.get(at, f"group {at + 1}") for at in range(len(self.asked.groups))]
+        return [shown.get(at, f"group {at + 1}") for at in range(len(self.aggregates.groups))]
 
     def read(self, step: Step, axes: StateAxes) -> State:
         """See `RowReader`. One Spark job; three for a first step with percentiles."""
@@ -105,22 +105,22 @@ class QueryRows:
         files = [file for file, needed in zip(self._files.files, chosen, strict=True) if needed]
         rows = self._query.rows(files, step.start, step.stop, axes.buckets)
         is_small = step.cost + self.other_bytes <= ONE_TASK_BYTES
-        numbers = numbers_of(rows.coalesce(1) if is_small else rows, self.asked)
-        if self.asked.percentiles and self._grid is None:
+        numbers = numbers_of(rows.coalesce(1) if is_small else rows, self.aggregates)
+        if self.aggregates.percentiles and self._grid is None:
             return self._with_new_grid(numbers, axes)
-        return state_of(self._joined(numbers), self.asked, axes)
+        return state_of(self._joined(numbers), self.aggregates, axes)
 
     def _with_new_grid(self, numbers: DataFrame, axes: StateAxes) -> State:
         """The thresholds come from the same rows that are then counted by them, so these rows are cached in between."""
         cached = numbers.persist()
         try:
-            self._grid = PercentileGrid.of(self.asked, cached)
-            return state_of(self._joined(cached), self.asked, axes)
+            self._grid = PercentileGrid.of(self.aggregates, cached)
+            return state_of(self._joined(cached), self.aggregates, axes)
         finally:
             cached.unpersist()
 
     def _joined(self, numbers: DataFrame) -> DataFrame:
-        return self._grid.joined(numbers, self.asked.groups) if self._grid else numbers
+        return self._grid.joined(numbers, self.aggregates.groups) if self._grid else numbers
 
     def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""

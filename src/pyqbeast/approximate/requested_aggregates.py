@@ -57,7 +57,7 @@ class RequestedAggregates:
     """The aggregates of a query, and where their numbers come from.
 
     Attributes:
-        aggregates: what to estimate, one for each output of the query; None for an output that is a group, or that
+        of_outputs: what to estimate, one for each output of the query; None for an output that is a group, or that
             is only a part of another.
         columns: for each name that the aggregates use, an SQL expression of the row's number (double); null if
             the row has none.
@@ -67,7 +67,7 @@ class RequestedAggregates:
         limits: see `RowReader`.
     """
 
-    aggregates: list[Requested | None] = field(default_factory=list)
+    of_outputs: list[Requested | None] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, TableColumn | float | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
@@ -99,11 +99,11 @@ class RequestedAggregates:
                 found.append(out._add(output, query, schema))
         shown = {ordinal for _, ordinal in query.result} | {order.output for order in query.order}
         shown |= set(_compared(query.having))
-        out.aggregates = [each if ordinal in shown else None for ordinal, each in enumerate(found)]
+        out.of_outputs = [each if ordinal in shown else None for ordinal, each in enumerate(found)]
         if not out.requested:
             raise _refused("it aggregates nothing")
         for (_, ordinal), data_type in zip(query.result, query.result_types, strict=True):
-            each = out.aggregates[ordinal]
+            each = out.of_outputs[ordinal]
             if isinstance(each, Combination):
                 out._note_limits(each, data_type)
         return out
@@ -116,7 +116,7 @@ class RequestedAggregates:
     @property
     def requested(self) -> list[Requested]:
         """The aggregates, without the gaps that groups leave."""
-        return [each for each in self.aggregates if each is not None]
+        return [each for each in self.of_outputs if each is not None]
 
     @property
     def percentiles(self) -> list[Aggregate]:

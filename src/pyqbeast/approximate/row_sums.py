@@ -17,32 +17,32 @@ from pyqbeast.approximate.expressions import literal, when
 from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 
 
-def numbers_of(frame: DataFrame, asked: RequestedAggregates) -> DataFrame:
+def numbers_of(frame: DataFrame, aggregates: RequestedAggregates) -> DataFrame:
     """The rows with their groups, bucket and numbers only."""
     return frame.selectExpr(
-        *asked.groups, "bucket", *(f"{value} AS {name}" for name, value in asked.columns.items())
+        *aggregates.groups, "bucket", *(f"{value} AS {name}" for name, value in aggregates.columns.items())
     )
 
 
-def state_of(numbers: DataFrame, asked: RequestedAggregates, axes: StateAxes) -> State:
+def state_of(numbers: DataFrame, aggregates: RequestedAggregates, axes: StateAxes) -> State:
     """The state of rows of `numbers_of`; with thresholds, if the axes have percentiles. One Spark job.
 
     Where the axes have no centres yet, the rows tell them.
     """
     has_centres = bool(axes.centres) or not squared_columns(axes)
-    sums = [_sum(moment, asked, axes, has_centres=has_centres) for moment in axes.moments]
+    sums = [_sum(moment, aggregates, axes, has_centres=has_centres) for moment in axes.moments]
     lows = [f"coalesce(min({name}), {literal(np.nan)})" for name in axes.columns]
     highs = [f"coalesce(max({name}), {literal(-np.inf)})" for name in axes.columns]
     computed = [F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))]
-    table = bridge.arrow_table(numbers.groupBy(*asked.groups, "bucket").agg(*computed))
+    table = bridge.arrow_table(numbers.groupBy(*aggregates.groups, "bucket").agg(*computed))
     if not table.num_rows:
-        return State.empty(axes, [] if asked.groups else [()])
+        return State.empty(axes, [] if aggregates.groups else [()])
     values = [_column_array(table, f"v{i}") for i in range(len(computed))]
     parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
     buckets = _column_array(table, "bucket").astype(np.int64)
     if not has_centres:
         axes, parts[0] = about_centres(axes, parts[0])
-    return State.from_rows(axes, group_keys(table, asked.groups), buckets, *parts)
+    return State.from_rows(axes, group_keys(table, aggregates.groups), buckets, *parts)
 
 
 def group_keys(table: pa.Table, groups: Sequence[str]) -> list[Group]:
@@ -54,13 +54,15 @@ def group_keys(table: pa.Table, groups: Sequence[str]) -> list[Group]:
     return [group_key(each) for each in zip(*values, strict=True)]
 
 
-def _sum(moment: Moment, asked: RequestedAggregates, axes: StateAxes, *, has_centres: bool) -> str:
+def _sum(moment: Moment, aggregates: RequestedAggregates, axes: StateAxes, *, has_centres: bool) -> str:
     if not moment.columns:
         return "count(1)"
     if moment.at_most is not None:
         p, entry = moment.at_most
         number = next(
-            k for k, each in enumerate(asked.percentiles) if (each.p, each.columns) == (p, moment.columns)
+            k
+            for k, each in enumerate(aggregates.percentiles)
+            if (each.p, each.columns) == (p, moment.columns)
         )
         return f"count({when(f'{moment.columns[0]} <= t{number}[{entry}]')})"
     if moment.distinct:

@@ -23,37 +23,39 @@ from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
 
 
-def selection_of(query: AggregateQuery, asked: RequestedAggregates) -> Selection | None:
+def selection_of(query: AggregateQuery, aggregates: RequestedAggregates) -> Selection | None:
     """What a query keeps; None for a query that keeps all groups."""
     if not query.keeps_some:
         return None
-    having = None if query.having is None else _condition(query.having, asked)
+    having = None if query.having is None else _condition(query.having, aggregates)
     if query.limit is None:
         return Selection(having)
     order = query.order[0]
-    return Selection(having, _requested(order.output, asked), order.ascending, order.nulls_first, query.limit)
+    return Selection(
+        having, _requested(order.output, aggregates), order.ascending, order.nulls_first, query.limit
+    )
 
 
-def _condition(stored: list[Any], asked: RequestedAggregates) -> Condition:
+def _condition(stored: list[Any], aggregates: RequestedAggregates) -> Condition:
     sign, *rest = stored
     if sign == "not":
-        return Negation(_condition(rest[0], asked))
+        return Negation(_condition(rest[0], aggregates))
     if sign in ("and", "or"):
-        return Junction(sign, _condition(rest[0], asked), _condition(rest[1], asked))
+        return Junction(sign, _condition(rest[0], aggregates), _condition(rest[1], aggregates))
     ordinal, than = rest
-    other = _requested(than[1], asked) if isinstance(than, list) else float(than)
-    return Comparison(_requested(ordinal, asked), sign, other)
+    other = _requested(than[1], aggregates) if isinstance(than, list) else float(than)
+    return Comparison(_requested(ordinal, aggregates), sign, other)
 
 
-def _requested(ordinal: int, asked: RequestedAggregates) -> Requested:
-    requested = asked.aggregates[ordinal]
+def _requested(ordinal: int, aggregates: RequestedAggregates) -> Requested:
+    requested = aggregates.of_outputs[ordinal]
     assert requested is not None
     return requested
 
 
 def first_groups(
     query: AggregateQuery,
-    asked: RequestedAggregates,
+    aggregates: RequestedAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
     kept: NDArray[np.bool_],
@@ -61,18 +63,18 @@ def first_groups(
     """Which of the kept groups [group] are shown: the first by their estimates, as many as the query takes."""
     if query.limit is None:
         return kept
-    keys = [_sort_key(order, query, asked, state, estimates) for order in query.order]
+    keys = [_sort_key(order, query, aggregates, state, estimates) for order in query.order]
     return np.isin(np.arange(len(kept)), sorted_groups(keys, kept)[: query.limit])
 
 
 def _sort_key(
     order: Order,
     query: AggregateQuery,
-    asked: RequestedAggregates,
+    aggregates: RequestedAggregates,
     state: State,
     estimates: Mapping[Requested, Estimates],
 ) -> SortKey:
-    requested, at = asked.aggregates[order.output], query.outputs[order.output].group
+    requested, at = aggregates.of_outputs[order.output], query.outputs[order.output].group
     if requested is None:
         assert at is not None
         values: list[Any] = [group[at] for group in state.groups]

@@ -80,7 +80,7 @@ def tolerance(
     if query.reads_nothing():
         return _exact(query, confidence, ())
     rows = QueryRows(query)
-    progress = Progress(rows, selection_of(query, rows.asked))
+    progress = Progress(rows, selection_of(query, rows.aggregates))
     with progress_line.line_while(df.sparkSession, _DOING):
         by_aggregate = read_until(progress, goal, limit, confidence)
     if by_aggregate is None:
@@ -108,7 +108,7 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
 
 
 def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: float) -> Iterator[Estimate]:
-    progress = Progress(rows, selection_of(query, rows.asked))
+    progress = Progress(rows, selection_of(query, rows.aggregates))
     while progress.fraction < 1:
         step = refining_step(progress)
         if must_run_in_full(progress, step):
@@ -197,7 +197,7 @@ def _estimate(
     exact = fraction >= 1 and progress.is_mergeable
     verdict = progress.verdict(confidence)
     answer, chosen = estimated_answer(
-        query, rows.asked, progress.state, by_aggregate, df, verdict, exact=exact
+        query, rows.aggregates, progress.state, by_aggregate, df, verdict, exact=exact
     )
     return Estimate(
         df=answer,
@@ -210,7 +210,7 @@ def _estimate(
         worth={
             name: worth_of(by_aggregate[aggregate])
             for name, ordinal in query.result
-            if (aggregate := rows.asked.aggregates[ordinal]) is not None
+            if (aggregate := rows.aggregates.of_outputs[ordinal]) is not None
         },
         groups=progress.completeness(confidence),
         choice=chosen,
