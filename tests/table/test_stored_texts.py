@@ -14,7 +14,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import REVISION_PREFIX, TAG_PARTS
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import parse_alone, parse_tags, say_marked, tell_blocks
+from pyqbeast.core.format.file_tags import Mark, are_blocks_told, mark_of, parse_alone, parse_tags
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, LEGACY, REVISIONS, revision_text
@@ -130,11 +130,10 @@ def test_the_same_tags_are_marked(spark, java):
             continue
         in_java = ("Map", MapConverter().convert(tags, spark._sc._gateway._gateway_client))
         blocks = parse_alone(tags).blocks
-        tell = tell_blocks(tags, blocks)
-        are_marked = any(block.replicated for block in blocks) if tell else bool(say_marked(tags))
+        is_told = are_blocks_told(tags, blocks)
+        are_marked = any(block.replicated for block in blocks) if is_told else mark_of(tags) is Mark.SET
         assert java("format.FileTags", "isMarked", in_java) == are_marked, tags
-        names = {True: "SET", False: "NOT_SET", None: "UNKNOWN"}
-        assert java("format.FileTags", "saidMark", in_java).name() == names[say_marked(tags)], tags
+        assert java("format.FileTags", "markOf", in_java).name() == mark_of(tags).name, tags
 
 
 def test_the_same_texts_tell_parts(spark, java):

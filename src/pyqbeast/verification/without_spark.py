@@ -62,7 +62,7 @@ def verify_log(table: Location, storage_options: locations.Options = None) -> Ve
 def _entry(index: IndexedSnapshot, live: LiveFile, file: LoggedFile) -> LogEntry:
     if live.statistics is None and live.physical_rows is not None:
         raise UnsupportedError("a checkpoint has statistics as structs, which are not checked here")
-    is_false = index.replicated_cubes.are_false(file)
+    is_false = index.replicated_cubes.is_falsely_marked(file)
     vector = live.deletion_vector
     return LogEntry(
         file.path,

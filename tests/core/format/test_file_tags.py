@@ -13,9 +13,10 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import (
     Block,
     FileTags,
+    Mark,
     blocks_to_json,
+    mark_of,
     parse_tags,
-    say_marked,
     weight_bounds,
 )
 from tests.core.strategies import cubes
@@ -74,7 +75,7 @@ def test_tags_of_older_releases(state, replicated):
     for other in (state[:-1], state.lower(), ""):
         damaged = {**tags, "state": other}
         assert "REPLICATED" in parse_tags(damaged, dimensions_of).problem
-        assert say_marked(damaged) is None
+        assert mark_of(damaged) is Mark.UNKNOWN
 
 
 @pytest.mark.parametrize("tags", [None, {}, {"revision": "0"}, {"INSERTION_TIME": "1"}])

@@ -176,7 +176,7 @@ def test_each_mark_of_a_file_is_judged_by_itself():
     both = file(MARKED, Block(CHILD, -99, 500, 10, replicated=True), path="both")
     cubes = replicated([both, file(Block(GRANDCHILD, -100, 600, 10), path="below")])
     assert [block.replicated for block in cubes.true_blocks(both)] == [True, False]
-    assert not cubes.are_false(both)
+    assert not cubes.is_falsely_marked(both)
 
 
 def test_deleted_rows_leave_a_mark_to_doubt():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -70,9 +71,6 @@ _AS_WRITTEN = re.compile(
 )
 
 
-_IS_COPIED = {STATE_FLOODED: False, STATE_ANNOUNCED: True, STATE_REPLICATED: True}
-
-
 class Block(NamedTuple):
     """The rows of one cube inside one file.
 
@@ -97,6 +95,18 @@ class FileTags(NamedTuple):
     revision_id: int
     blocks: tuple[Block, ...]
     problem: str | None = None
+
+
+class Mark(enum.Enum):
+    """What damaged tags say of whether a file is marked."""
+
+    SET = enum.auto()
+    NOT_SET = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+#: The mark that a state of before format 0.6 stands for.
+_STATES = {STATE_FLOODED: Mark.NOT_SET, STATE_ANNOUNCED: Mark.SET, STATE_REPLICATED: Mark.SET}
 
 
 def blocks_to_json(blocks: Iterable[Block]) -> str:
@@ -148,22 +158,22 @@ def of_any_revision(parsed: FileTags, tags: Mapping[str, str]) -> FileTags:
     return parsed if parsed.blocks else parse_alone(tags)
 
 
-def tell_blocks(tags: Mapping[str, str], blocks: Sequence[Block]) -> bool:
+def are_blocks_told(tags: Mapping[str, str], blocks: Sequence[Block]) -> bool:
     """Whether the blocks that are read for a file of these tags stand in them."""
     return bool(blocks) and (TAG_BLOCKS in tags or LEGACY_TAG_CUBE in tags)
 
 
-def say_marked(tags: Mapping[str, str]) -> bool | None:
-    """What tags that tell no blocks still say of a mark; None where they do not tell, and were of an index."""
+def mark_of(tags: Mapping[str, str]) -> Mark:
+    """What tags that tell no blocks still say of a mark; unknown where they do not tell, and were of an index."""
     text = tags.get(TAG_BLOCKS)
     if text is not None:
         if _MARK.search(text):
-            return True
-        return False if "false" in text else None
+            return Mark.SET
+        return Mark.NOT_SET if "false" in text else Mark.UNKNOWN
     if not tags.keys().isdisjoint(_LEGACY_TAGS):
-        return _IS_COPIED.get(tags.get(LEGACY_TAG_STATE) or "")
+        return _STATES.get(tags.get(LEGACY_TAG_STATE) or "", Mark.UNKNOWN)
     revision = tags.get(TAG_REVISION)
-    return False if revision is None or revision == str(STAGING_REVISION) else None
+    return Mark.NOT_SET if revision is None or revision == str(STAGING_REVISION) else Mark.UNKNOWN
 
 
 def are_legacy(tags: Mapping[str, str]) -> bool:
@@ -228,12 +238,12 @@ def _legacy_block(tags: Mapping[str, str], dimensions: int) -> Block:
     if missing:
         raise FormatError(f"tags {', '.join(missing)} are missing")
     low, high, count = (whole_number(tags[name], f"tag {name!r}") for name in names)
-    replicated = _IS_COPIED.get(state := _text(tags, LEGACY_TAG_STATE))
-    if replicated is None:
+    mark = _STATES.get(state := _text(tags, LEGACY_TAG_STATE))
+    if mark is None:
         raise FormatError(
-            f"tag {LEGACY_TAG_STATE!r} has to be one of {', '.join(_IS_COPIED)}, not {shown(state)}"
+            f"tag {LEGACY_TAG_STATE!r} has to be one of {', '.join(_STATES)}, not {shown(state)}"
         )
-    return _checked(_text(tags, LEGACY_TAG_CUBE), dimensions, low, high, count, replicated=replicated)
+    return _checked(_text(tags, LEGACY_TAG_CUBE), dimensions, low, high, count, replicated=mark is Mark.SET)
 
 
 def _text(tags: Mapping[str, str], name: str) -> str:

@@ -186,7 +186,10 @@ def check_own_tags(
 def check_weights(
     file: str, tags: Mapping[str, str], points: NDArray[np.float64], weights: NDArray[np.int32]
 ) -> list[Problem]:
-    """What tags of ours say of the weights of a file's rows: the largest, how many rows have which, and share one.
+    """Where the tags that pyqbeast writes about the weights of a file's rows are not true.
+
+    They tell the weight of the heaviest row, how many rows have a weight of which interval, and how many rows the most
+    frequent key has.
 
     Args:
         file: its path, for the report.

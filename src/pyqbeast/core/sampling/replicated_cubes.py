@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.constants import LEGACY_REPLICATED_SET_PREFIX, STAGING_REVISION, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import Block, FileTags, of_any_revision, say_marked, tell_blocks
+from pyqbeast.core.format.file_tags import Block, FileTags, Mark, are_blocks_told, mark_of, of_any_revision
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.stored_text import read_json, whole_number
 
@@ -43,10 +43,14 @@ class _Marked:
         self.rows += rows
         self.live += max(0, rows - file.deleted)
 
-    def may_be_in(self, elsewhere: float) -> bool:
-        """Whether so many rows beside those that were seen can be its own.
+    def may_be_copied(self, elsewhere: float) -> bool:
+        """Whether enough rows may be copies for each of its live rows to have one.
 
-        A block without rows closes a gap, and begins like a block below it. A copy of a deleted row is deleted too.
+        Its deleted rows need none, because a copy of a deleted row is deleted too. A cube without rows was not copied:
+        its block closes a gap in the tree, and begins with the weight of a block below it though it has no row there.
+
+        Args:
+            elsewhere: rows beside those that were seen below it, of which nobody knows what cube they are of.
         """
         return self.rows > 0 and self.seen + elsewhere >= max(1, self.live)
 
@@ -120,7 +124,7 @@ class _Evidence:
         """Shows the rows of a file to the marked cubes that they may be copied from."""
         tags = _told(file)
         self._are_any_deleted |= file.deleted > 0
-        if not tell_blocks(file.tags, tags.blocks) and say_marked(file.tags) is None:
+        if not are_blocks_told(file.tags, tags.blocks) and mark_of(file.tags) is Mark.UNKNOWN:
             self._hides_mark = file
         told = sum(block.element_count for block in tags.blocks)
         unknown = 0 if told else math.inf
@@ -153,7 +157,7 @@ class _Evidence:
         for name in sorted(self._marked, key=lambda name: -len(name[1])):
             cube = self._marked[name]
             elsewhere = self._untold + self._of_lost.total() - self._of_lost[name[0]]
-            may_be_copied = cube.may_be_in(elsewhere)
+            may_be_copied = cube.may_be_copied(elsewhere)
             # What shows that a cube was copied may be deleted or without an index. An update does both: it hides the
             # copies of a row, and writes each anew into a file without an index.
             is_untold, is_deleted = elsewhere > 0, self._are_any_deleted
@@ -194,9 +198,9 @@ class ReplicatedCubes:
         files = list(files)
         marked: dict[_Name, _Marked] = {}
         for file in files:
-            if file.tags and (file.is_marked or not tell_blocks(file.tags, file.blocks)):
+            if file.tags and (file.is_marked or not are_blocks_told(file.tags, file.blocks)):
                 tags = _told(file)
-                if not tell_blocks(file.tags, tags.blocks) and say_marked(file.tags):
+                if not are_blocks_told(file.tags, tags.blocks) and mark_of(file.tags) is Mark.SET:
                     raise _unreadable(file)
                 for block in tags.blocks:
                     if block.replicated:
@@ -211,7 +215,7 @@ class ReplicatedCubes:
             evidence.look_at(file)
         return cls(evidence.judged(), has_marks=bool(marked))
 
-    def hold_all_of(self, file: LoggedFile) -> bool:
+    def holds_only_copies(self, file: LoggedFile) -> bool:
         """Whether other files hold all rows of the file.
 
         Raises UnsupportedError where they hold the rows of some of its blocks only.
@@ -228,10 +232,10 @@ class ReplicatedCubes:
         return bool(copied) and all(copied)
 
     def read_files(self, files: Iterable[LoggedFile]) -> list[LoggedFile]:
-        """The files that hold each row once. Raises as `hold_all_of`."""
-        return [file for file in files if not self.hold_all_of(file)]
+        """The files that hold each row once. Raises as `holds_only_copies`."""
+        return [file for file in files if not self.holds_only_copies(file)]
 
-    def are_false(self, file: LoggedFile) -> bool:
+    def is_falsely_marked(self, file: LoggedFile) -> bool:
         """Whether the file is marked, and none of its rows is seen in another file."""
         return (
             self.has_marks

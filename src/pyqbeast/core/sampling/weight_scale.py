@@ -36,8 +36,9 @@ class WeightScale:
     def threshold(self, share: float) -> int:
         """The smallest stop below which the share of the rows lies.
 
-        Rounded up, and only to weights below which rows were counted, unlike `WeightProfile.weight_of`: a step may read
-        a row more, and a sample has to be that of the bridge to the row.
+        It is rounded up, so that a step reads the share at least. Where rows were counted it is one of the counted
+        weights, because the share is known below these only. `WeightProfile.weight_of` answers for samples instead: it
+        guesses between two counted weights, just as the bridge does.
         """
         if not self.counted:
             return WEIGHT_MIN + math.ceil(min(max(share, 0.0), 1.0) * (WEIGHT_END - WEIGHT_MIN))

@@ -98,17 +98,17 @@ public final class FileTags {
       return false;
     }
     List<Block> blocks = blocks(tags);
-    return tellBlocks(tags, blocks) ? blocks.stream().anyMatch(Block::replicated) : saidMark(tags) == Mark.SET;
+    return areBlocksTold(tags, blocks) ? blocks.stream().anyMatch(Block::replicated) : markOf(tags) == Mark.SET;
   }
 
   /** Whether the blocks that are read for a file of these tags stand in them. */
-  public static boolean tellBlocks(Map<String, String> tags, List<Block> blocks) {
+  public static boolean areBlocksTold(Map<String, String> tags, List<Block> blocks) {
     return !blocks.isEmpty()
         && (tags.containsKey(Constants.TAG_BLOCKS) || tags.containsKey(Constants.LEGACY_TAG_CUBE));
   }
 
   /** What tags that tell no blocks still say of a mark; unknown where they do not tell, and were of an index. */
-  public static Mark saidMark(Map<String, String> tags) {
+  public static Mark markOf(Map<String, String> tags) {
     String text = tags.get(Constants.TAG_BLOCKS);
     if (text != null) {
       return MARK.matcher(text).find() ? Mark.SET : text.contains("false") ? Mark.NOT_SET : Mark.UNKNOWN;

@@ -77,10 +77,13 @@ public final class ReplicatedCubes implements Serializable {
     }
 
     /**
-     * Whether so many rows beside those that were seen can be its own. A block without rows closes a gap, and begins like
-     * a block below it. A copy of a deleted row is deleted too.
+     * Whether enough rows may be copies for each of its live rows to have one. Its deleted rows need none, because a copy
+     * of a deleted row is deleted too. A cube without rows was not copied: its block closes a gap in the tree, and begins
+     * with the weight of a block below it though it has no row there.
+     *
+     * @param elsewhere rows beside those that were seen below it, of which nobody knows what cube they are of
      */
-    boolean mayBeIn(double elsewhere) {
+    boolean mayBeCopied(double elsewhere) {
       return rows > 0 && seen + elsewhere >= Math.max(1, live);
     }
 
@@ -122,7 +125,7 @@ public final class ReplicatedCubes implements Serializable {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       Long revision = FileTags.revision(tags);
       List<FileTags.Block> blocks = FileTags.blocks(tags);
-      if (!FileTags.tellBlocks(tags, blocks) && FileTags.saidMark(tags) == FileTags.Mark.UNKNOWN) {
+      if (!FileTags.areBlocksTold(tags, blocks) && FileTags.markOf(tags) == FileTags.Mark.UNKNOWN) {
         hidesMark = file.path();
       }
       areAnyDeleted |= deleted(file) > 0;
@@ -173,7 +176,7 @@ public final class ReplicatedCubes implements Serializable {
         for (Map.Entry<Long, Double> lost : ofLost.entrySet()) {
           elsewhere += lost.getKey() == name.revision() ? 0 : lost.getValue();
         }
-        boolean mayBeCopied = cube.mayBeIn(elsewhere);
+        boolean mayBeCopied = cube.mayBeCopied(elsewhere);
         boolean isUntold = elsewhere > 0;
         boolean isUnsure = cube.isLightestSeen ? isUntold && areAnyDeleted : isUntold || areAnyDeleted;
         if (mayBeCopied && isUnsure) {
@@ -262,7 +265,7 @@ public final class ReplicatedCubes implements Serializable {
       Map<String, String> tags = ScalaInterop.map(file.tagsOrEmpty());
       if (FileTags.isMarked(tags)) {
         List<FileTags.Block> blocks = FileTags.blocks(tags);
-        if (!FileTags.tellBlocks(tags, blocks)) {
+        if (!FileTags.areBlocksTold(tags, blocks)) {
           throw unreadable(file.path());
         }
         blocks.stream()
