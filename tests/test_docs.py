@@ -9,7 +9,7 @@ import pytest
 from pyqbeast.table import hooks
 from tests.printed_code import README, ROOT, blocks_of
 from tests.spark_session import use_session
-from tests.table.legacy import REPLICATED, copy_of
+from tests.table.legacy import REPLICATED, SMALL, small_copy_of
 
 #: Pages whose code begins no session.
 WITHOUT_SPARK = [ROOT / "docs/format.md", ROOT / "docs/transformations.md"]
@@ -19,6 +19,10 @@ GUIDES = [
     for page in [README, *sorted((ROOT / "docs").glob("*.md"))]
     if blocks_of(page) and page.stem != "connect" and page not in WITHOUT_SPARK
 ]
+#: Numbers of rows that a page writes down, and smaller ones that show the same.
+SMALLER = {
+    "upgrade": {"30_000": str(SMALL[REPLICATED])},
+}
 #: Of some pages a line that they print.
 PRINTED = {
     "README": "OTree Index Metrics:",
@@ -37,10 +41,10 @@ def test_the_code_runs(spark, golden, monkeypatch, capsys, tmp_path, page):
     names: dict[str, object] = {}
     if page.stem == "upgrade":
         names["path"] = str(tmp_path / "table")
-        copy_of(golden, REPLICATED, names["path"])
+        small_copy_of(golden, REPLICATED, names["path"])
     for block in blocks_of(page):
         # Relative paths mean one thing to the driver and another to a JVM that was started elsewhere.
-        code = block.replace("/tmp/", f"{tmp_path}/").replace("1_000_000", "50_000")
+        code = with_other_numbers(block.replace("/tmp/", f"{tmp_path}/"), page.stem)
         code = re.sub(r'"(weather|warm)"', rf'"{tmp_path}/\1"', code)
         exec(compile(code, str(page), "exec"), names)
     printed = capsys.readouterr().out
@@ -56,6 +60,11 @@ def test_the_code_runs_without_spark(page):
     names: dict[str, object] = {}
     for block in blocks_of(page):
         exec(compile(block, str(page), "exec"), names)
+
+
+def with_other_numbers(code, page):
+    numbers = {"1_000_000": "50_000", **SMALLER.get(page, {})}
+    return re.sub(rf"\b({'|'.join(numbers)})\b", lambda number: numbers[number[0]], code)
 
 
 def without_names(text):

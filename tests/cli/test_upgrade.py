@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
-from tests.table.legacy import REPLICATED, copy_of
+from tests.table.legacy import REPLICATED, small_copy_of
 
 
 @pytest.fixture
@@ -23,18 +23,18 @@ def upgrade(spark, monkeypatch):
 
 
 def test_a_dry_run_the_upgrade_and_once_more(golden, upgrade, table_path):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
     planned = upgrade(path, "--dry-run", "--drop-replicated")
     assert planned.exit_code == 0, planned.output
     assert planned.output.splitlines() == [
         f"would upgrade {path}:",
-        "  revision 1: 96 files and 96 blocks changed, 0 blocks replicated",
-        "    9 replicated files dropped, 94858 bytes",
+        "  revision 1: 14 files and 14 blocks changed, 0 blocks replicated",
+        "    3 replicated files dropped, 35027 bytes",
         "  setting qbeast.replicatedSet.1 removed",
     ]
     done = json.loads(upgrade(path, "--drop-replicated", "--output", "json").output)
     assert (done["version"], done["dry_run"], done["is_needed"]) == (3, False, True)
-    assert (done["revisions"][0]["files"], done["revisions"][0]["dropped_files"]) == (96, 9)
+    assert (done["revisions"][0]["files"], done["revisions"][0]["dropped_files"]) == (14, 3)
     again = upgrade(path)
     assert (again.exit_code, "nothing to upgrade" in again.output) == (0, True)
 

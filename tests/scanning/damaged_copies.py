@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ import pyarrow.parquet as pq
 import pyqbeast
 from pyqbeast.deletion_vectors.vector import DeletionVector
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from tests.table.legacy import REPLICATED, SMALL, small_copy_of
 
-ROWS = 30_000
+ROWS = SMALL[REPLICATED]
 REVISION = "qbeast.revision.1"
 WITH_VECTORS = {
     "minReaderVersion": 3,
@@ -102,10 +102,9 @@ def victims(table):
 
 def planted(golden, target, damage, has_blocks=False):
     """A table with a damage; with `has_blocks` its tags are of today before they are damaged."""
-    source = golden("qbeast_old/o3_replicated") / "table"
-    of_copies, below = victims(source)
-    deleted = set(ids_of(source / below))
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.crc"))
+    small_copy_of(golden, REPLICATED, target)
+    of_copies, below = victims(target)
+    deleted = set(ids_of(target / below))
     for log_file in Path(target, "_delta_log").glob("*.json"):
         lines = [json.loads(line) for line in log_file.read_text().splitlines()]
         for line in lines:
@@ -116,7 +115,7 @@ def planted(golden, target, damage, has_blocks=False):
                 change = {of_copies: damage.copy, below: damage.below}.get(add["path"])
                 add["tags"] = upgraded(add["tags"]) if has_blocks else add["tags"]
                 add["tags"] = change(add["tags"]) if change else add["tags"]
-                if damage.deletes and (rows := rows_of(source / add["path"], deleted)):
+                if damage.deletes and (rows := rows_of(target / add["path"], deleted)):
                     add["deletionVector"] = json.loads(DeletionVector(rows).to_inline().to_json())
             if damage.deletes and "protocol" in line:
                 line["protocol"] = WITH_VECTORS

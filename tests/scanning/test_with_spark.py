@@ -18,7 +18,7 @@ from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
 from tests.scanning import damaged_copies
 from tests.table.help import count, ids_of_each, load, rows_2d, save
-from tests.table.legacy import REPLICATED, copy_of
+from tests.table.legacy import REPLICATED, small_copy_of
 
 FRACTIONS = (0.01, 0.1, 0.5, 1.0)
 
@@ -214,7 +214,7 @@ def test_padded_texts_in_structs_are_refused(spark, table_path):
 
 
 def test_a_table_with_replicated_cubes(spark, golden, tmp_path):
-    path = copy_of(golden, REPLICATED, str(tmp_path / "table"))
+    path = small_copy_of(golden, REPLICATED, str(tmp_path / "table"))
     same_samples(spark, path, (0.01, 1.0))
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 import pyqbeast
 from pyqbeast import QbeastTable
 from tests.table.help import count, ids, load, rows_2d, save
-from tests.table.legacy import copy_of
+from tests.table.legacy import small_copy_of
 
 
 def in_a_new_thread(call):
@@ -73,7 +73,7 @@ def test_convert_and_upgrade_from_a_thread_of_their_own(other, golden, tmp_path)
     in_a_new_thread(
         lambda: pyqbeast.convert(other, f"parquet.`{tmp_path}/plain`", columns_to_index=["a", "b"])
     )
-    path = copy_of(golden, "o1_linear2d", str(tmp_path / "old"))
+    path = small_copy_of(golden, "o1_linear2d", str(tmp_path / "old"))
     assert in_a_new_thread(lambda: pyqbeast.upgrade(other, path)).is_needed
 
 

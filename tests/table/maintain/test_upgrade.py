@@ -12,14 +12,32 @@ import pyqbeast
 from pyqbeast import FormatError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError, bridge
 from pyqbeast.table.options import VECTORS_PROPERTY
 from tests.spark_session import under
-from tests.table.help import count, ids, load, rows_2d, save
-from tests.table.legacy import CASES, REPLICATED, copy_of, expected_of, reads_right
+from tests.table.help import count, ids, load, rows_2d, samples_exactly, save
+from tests.table.legacy import CASES, REPLICATED, SMALL, copy_of, expected_of, reads_right, small_copy_of
 
 O4 = "o4_replicated_then_append"
 
 
+def copied(golden, name, path):
+    """The small copy of a table that has one, and the whole of another."""
+    return (small_copy_of if name in SMALL else copy_of)(golden, name, path)
+
+
+def reads_as_before(spark, golden, name, path):
+    """Rows and samples are all that there should be, and of a whole table the filters are too."""
+    if name in SMALL:
+        assert load(spark, path).count() == count(load(spark, path)) == SMALL[name]
+        samples_exactly(spark, path)
+    else:
+        reads_right(spark, path, expected_of(golden, name))
+
+
 def live_files(spark, path):
     return {file.path: file for file in bridge.TableLog(spark, path).files()}
+
+
+def ids_of_scan(path):
+    return sorted(pyqbeast.scan(path).select(["id"]).to_arrow()["id"].to_pylist())
 
 
 def log_files(path):
@@ -49,7 +67,8 @@ def expected_tags(old):
 
 @pytest.mark.parametrize("name", CASES)
 def test_tags_become_blocks_and_nothing_else_changes(spark, golden, table_path, name):
-    path = copy_of(golden, name, table_path)
+    path = copied(golden, name, table_path)
+    rows = ids_of_scan(path)
     before, versions = live_files(spark, path), len(log_files(path))
     configuration = bridge.TableLog(spark, path).configuration
     parquet = {file: file.stat().st_mtime_ns for file in Path(path).glob("*.parquet")}
@@ -73,11 +92,12 @@ def test_tags_become_blocks_and_nothing_else_changes(spark, golden, table_path, 
     assert bridge.TableLog(spark, path).configuration == kept
     assert {file: file.stat().st_mtime_ns for file in Path(path).glob("*.parquet")} == parquet
     assert QbeastTable.for_path(spark, path).verify("data").problems == ()
-    reads_right(spark, path, expected_of(golden, name))
+    assert ids_of_scan(path) == rows
+    reads_as_before(spark, golden, name, path)
 
 
 def test_the_report_tells_what_changes_and_a_dry_run_changes_nothing(spark, golden, table_path):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
     planned = pyqbeast.upgrade(spark, path, dry_run=True)
     assert len(log_files(path)) == 3
     assert planned.to_dict() == {
@@ -89,9 +109,9 @@ def test_the_report_tells_what_changes_and_a_dry_run_changes_nothing(spark, gold
         "revisions": (
             {
                 "revision": 1,
-                "files": 105,
-                "blocks": 105,
-                "replicated": 9,
+                "files": 17,
+                "blocks": 17,
+                "replicated": 3,
                 "dropped_files": 0,
                 "dropped_bytes": 0,
             },
@@ -105,24 +125,26 @@ def test_the_report_tells_what_changes_and_a_dry_run_changes_nothing(spark, gold
     assert str(again) == f"{path} is at format 0.6 already: nothing to upgrade"
 
 
-@pytest.mark.parametrize(("name", "in_two_steps"), [(REPLICATED, False), (O4, True)])
+@pytest.mark.parametrize(
+    ("name", "rows", "in_two_steps"), [(REPLICATED, SMALL[REPLICATED], False), (O4, 30_000, True)]
+)
 def test_dropped_replicated_files_make_every_reader_count_right(
-    spark, golden, table_path, name, in_two_steps
+    spark, golden, table_path, name, rows, in_two_steps
 ):
-    path = copy_of(golden, name, table_path)
-    assert rows_in_all_files(path, live_files(spark, path)) > 30_000
+    path = copied(golden, name, table_path)
+    assert rows_in_all_files(path, live_files(spark, path)) > rows
     if in_two_steps:
         pyqbeast.upgrade(spark, path)
-        assert rows_in_all_files(path, live_files(spark, path)) > 30_000
+        assert rows_in_all_files(path, live_files(spark, path)) > rows
     report = pyqbeast.upgrade(spark, path, drop_replicated=True)
     files = live_files(spark, path)
-    assert rows_in_all_files(path, files) == 30_000
-    assert spark.read.parquet(*(f"{path}/{file}" for file in files)).select("id").distinct().count() == 30_000
+    assert rows_in_all_files(path, files) == rows
+    assert spark.read.parquet(*(f"{path}/{file}" for file in files)).select("id").distinct().count() == rows
     (changes,) = report.revisions
     assert changes.dropped_files > 0
     assert changes.replicated == 0
     assert {remove["dataChange"] for remove in actions(log_files(path)[-1], "remove")} == {False}
-    reads_right(spark, path, expected_of(golden, name))
+    reads_as_before(spark, golden, name, path)
 
 
 def test_what_needs_no_upgrade_is_told_so(spark, table_path, tmp_path):
@@ -138,7 +160,7 @@ def test_what_needs_no_upgrade_is_told_so(spark, table_path, tmp_path):
 
 
 def test_a_catalog_table_is_upgraded_by_its_name(spark, golden, table_path):
-    path = copy_of(golden, "o1_linear2d", table_path)
+    path = small_copy_of(golden, "o1_linear2d", table_path)
     spark.sql(f"CREATE TABLE old_table USING delta LOCATION '{path}'")
     try:
         assert pyqbeast.upgrade(spark, path="old_table").version == 1
@@ -147,7 +169,8 @@ def test_a_catalog_table_is_upgraded_by_its_name(spark, golden, table_path):
 
 
 def test_a_write_to_an_old_table_is_refused_and_after_the_upgrade_it_joins(spark, golden, table_path):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
+    before = ids(load(spark, path))
     more = load(spark, path).filter("id < 1000").withColumn("id", F.col("id") + 30_000)
     for mode in ("append", "overwrite"):
         with pytest.raises(UnsupportedError, match=f"pyqbeast upgrade {path}"):
@@ -157,19 +180,21 @@ def test_a_write_to_an_old_table_is_refused_and_after_the_upgrade_it_joins(spark
     assert len(log_files(path)) == 3
     pyqbeast.upgrade(spark, path)
     save(more, path)
-    assert ids(load(spark, path)) == list(range(31_000))
-    assert load(spark, path).count() == 31_000
+    wanted = [*before, *(each + 30_000 for each in before if each < 1_000)]
+    assert ids(load(spark, path)) == wanted
+    assert load(spark, path).count() == len(wanted)
     weight = F.hash("a", "b")
     for fraction in (0.01, 0.3):
         bound = int(fraction * 4294967295.0 - 2147483648.0)
-        wanted = load(spark, path).filter(weight < bound).count()
-        assert load(spark, path).sample(fraction).count() == wanted
+        lightest = load(spark, path).filter(weight < bound).count()
+        assert load(spark, path).sample(fraction).count() == lightest
 
 
 def test_mixed_tables_come_out_right(spark, golden, table_path):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
     pyqbeast.upgrade(spark, path)
     frame = load(spark, path)
+    before = ids(frame)
     save(frame.filter("id < 500").withColumn("id", F.col("id") + 30_000), path)
     frame.filter("id < 100").withColumn("id", F.col("id") + 40_000).write.format("delta").mode("append").save(
         path
@@ -179,11 +204,15 @@ def test_mixed_tables_come_out_right(spark, golden, table_path):
     mixed = live_files(spark, path)
     kinds = {next((key for key in ("state", "blocks") if key in each.tags), None) for each in mixed.values()}
     assert kinds == {"state", "blocks", None}
-    wanted = sorted([*range(30_500), *range(40_000, 40_100)])
+    wanted = [
+        *before,
+        *(each + 30_000 for each in before if each < 500),
+        *(each + 40_000 for each in before if each < 100),
+    ]
     assert ids(load(spark, path)) == wanted
     assert load(spark, path).count() == len(wanted)
     report = pyqbeast.upgrade(spark, path)
-    assert [each.files for each in report.revisions] == [105]
+    assert [each.files for each in report.revisions] == [17]
     assert {name: each.tags for name, each in live_files(spark, path).items()} == new
     assert ids(load(spark, path)) == wanted
 
@@ -200,19 +229,19 @@ def _with_old_tags_again(path):
 
 
 def test_restore_gives_the_old_table_back(spark, golden, table_path):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
     before, configuration = live_files(spark, path), bridge.TableLog(spark, path).configuration
     pyqbeast.upgrade(spark, path, drop_replicated=True)
     spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 2")
     assert bridge.TableLog(spark, path).configuration == configuration
     restored = live_files(spark, path)
     assert {name: file.tags for name, file in restored.items()} == {n: e.tags for n, e in before.items()}
-    reads_right(spark, path, expected_of(golden, REPLICATED))
+    reads_as_before(spark, golden, REPLICATED, path)
 
 
 def test_a_refusal_names_the_whole_place_of_a_table(spark, golden, tmp_path):
     """Its command is run as it stands, and a path alone would be one of this machine."""
-    copy_of(golden, REPLICATED, tmp_path / "table")
+    small_copy_of(golden, REPLICATED, tmp_path / "table")
     with (
         under(spark, {"fs.viewfs.mounttable.refusals.link./data": f"file://{tmp_path}"}),
         pytest.raises(
@@ -223,14 +252,15 @@ def test_a_refusal_names_the_whole_place_of_a_table(spark, golden, tmp_path):
 
 
 def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, golden, table_path):
-    path = copy_of(golden, REPLICATED, f"{table_path} old")
+    path = small_copy_of(golden, REPLICATED, f"{table_path} old")
     told = f"pyqbeast upgrade --drop-replicated '{path}'"
     spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{VECTORS_PROPERTY}' = 'true')")
     a_file = next(iter(live_files(spark, path)))
+    first, second, *_ = ids(load(spark, path))
     changes = [
-        f"UPDATE delta.`{path}` SET payload = 0 WHERE id = 1",
-        f"DELETE FROM delta.`{path}` WHERE id = 1",
-        f"MERGE INTO delta.`{path}` USING (SELECT 2L AS i) ON id = i WHEN MATCHED THEN DELETE",
+        f"UPDATE delta.`{path}` SET payload = 0 WHERE id = {first}",
+        f"DELETE FROM delta.`{path}` WHERE id = {first}",
+        f"MERGE INTO delta.`{path}` USING (SELECT {second}L AS i) ON id = i WHEN MATCHED THEN DELETE",
         f"OPTIMIZE delta.`{path}`",
     ]
 
@@ -247,12 +277,14 @@ def test_changes_in_place_are_refused_while_there_are_replicated_files(spark, go
     pyqbeast.upgrade(spark, path, drop_replicated=True)
     for change in changes:
         spark.sql(change)
-    assert load(spark, path).agg(F.countDistinct("id"), F.count("*")).first()[:] == (29_998, 29_998)
+    left = SMALL[REPLICATED] - 2
+    assert load(spark, path).agg(F.countDistinct("id"), F.count("*")).first()[:] == (left, left)
 
 
 def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, monkeypatch):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
     table = load(spark, path)
+    before = ids(table)
     row = spark.createDataFrame([table.first().asDict() | {"id": 30_000}], table.schema)
     commit = bridge.TableLog.rewrite_entries
     waiting = [lambda: row.write.format("delta").mode("append").save(path)]
@@ -264,12 +296,12 @@ def test_an_append_meanwhile_makes_it_start_again(spark, golden, table_path, mon
 
     monkeypatch.setattr(bridge.TableLog, "rewrite_entries", interrupted)
     assert pyqbeast.upgrade(spark, path).version == 4
-    assert ids(load(spark, path)) == list(range(30_001))
+    assert ids(load(spark, path)) == [*before, 30_000]
     assert not pyqbeast.upgrade(spark, path).is_needed
 
 
 def test_an_upgrade_that_dies_on_the_way_leaves_the_old_version(spark, golden, table_path, monkeypatch):
-    path = copy_of(golden, REPLICATED, table_path)
+    path = small_copy_of(golden, REPLICATED, table_path)
     commit = bridge.TableLog.rewrite_entries
 
     def failing(self, operation, changed, *arguments):

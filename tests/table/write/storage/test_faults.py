@@ -24,7 +24,7 @@ from pyqbeast.table.options import WriteOptions
 from pyqbeast.table.write import writer as writing
 from tests.faults import COMMITTED
 from tests.table.help import BOUNDS, count, holds, ids, load, rows_2d, run_stream, save
-from tests.table.legacy import copy_of
+from tests.table.legacy import small_copy_of
 
 COMMIT = r"\d{20}\.json$"
 
@@ -181,7 +181,7 @@ def test_convert_tells_of_the_log_that_delta_made(spark, faults, tmp_path, k, on
 
 
 def test_upgrade_and_restore(spark, faults, golden, tmp_path, nothing_works_after):
-    copy_of(golden, "o1_linear2d", tmp_path / "old")
+    small_copy_of(golden, "o1_linear2d", tmp_path / "old")
     path = f"{faults.path(tmp_path)}/old"
     old = count(load(spark, path))
     nothing_works_after()
