@@ -20,7 +20,7 @@ from pyqbeast.core.format.weight_counts import parse_weights_tag
 from tests.protocol.gates import SCHEME, Held
 from tests.table.help import counts_and_sums, ids, load, opened, rows_2d, save
 
-ROWS = 20_000
+ROWS = 10_000
 WEIGHT = "hash(a, b)"
 
 
@@ -43,7 +43,7 @@ def share(spark, path, fraction):
     return sampled / every
 
 
-def assert_bounded(query, truth, error=0.05):
+def assert_bounded(query, truth, error=0.07):
     """The bounds hold the truth, but for the order in which an exact answer is added up."""
     found = pyqbeast.tolerance(query, error=error, confidence=0.999)
     row = found.df.first()
@@ -67,9 +67,7 @@ def test_light_files_written_anew_are_no_choice(spark, table_path):
     assert 0 < share(spark, table_path, 0.1) < 0.2
 
 
-@pytest.mark.parametrize(
-    "chosen", [f"{WEIGHT} < 0", f"{WEIGHT} > 1000000000", f"{WEIGHT} BETWEEN -900000000 AND 700000000"]
-)
+@pytest.mark.parametrize("chosen", [f"{WEIGHT} > 1000000000", f"{WEIGHT} BETWEEN -900000000 AND 700000000"])
 def test_rows_of_some_weights_only(spark, whole, table_path, chosen):
     save(load(spark, whole).where(chosen), table_path)
     table = load(spark, table_path)
@@ -301,7 +299,7 @@ def test_rows_that_anything_else_has_chosen_are_deleted(spark, table_path):
     save(rows_2d(spark, ROWS // 2, first=ROWS // 2), table_path)
     for way, chosen in zip(DELETES, ("id % 20 = 3", "a < 250000 AND b < 400"), strict=True):
         delete_chosen(spark, load(spark, table_path).where(chosen), way, table_path)
-    QbeastTable.for_path(spark, table_path).delete("id < 8000")
+    QbeastTable.for_path(spark, table_path).delete("id < 4000")
     assert DELETED_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
     table = load(spark, table_path)
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
@@ -363,8 +361,9 @@ def test_rows_chosen_by_their_weight_get_another_one(spark, copied, way):
         else:
             with pytest.raises(UnsupportedError, match=told):
                 pyqbeast.tolerance(query)
-        QbeastTable.for_path(spark, copied).optimize(revision=0)
-        QbeastTable.for_path(spark, copied).optimize()
+        if told == "deleted by the hash":
+            QbeastTable.for_path(spark, copied).optimize(revision=0)
+            QbeastTable.for_path(spark, copied).optimize()
     assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
@@ -392,7 +391,7 @@ def test_rows_of_the_lightest_files_get_another_weight(spark, copied, way):
 @pytest.mark.parametrize("way", UPDATES)
 def test_rows_of_a_region_get_another_weight(spark, table_path, way):
     """Files of heavy rows lie in the region and go as a whole. Those of light rows are wider and get a vector."""
-    rows = rows_2d(spark, 2 * ROWS)
+    rows = rows_2d(spark, 16_000)
     save(rows, table_path, cubeSize=400)
     region = "a < 500000 AND b < 500"
     rows.where(region).createOrReplaceTempView("kept")
