@@ -7,6 +7,7 @@ The sources are parsed and not imported, so imports inside functions and for typ
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 from collections import Counter
@@ -270,6 +271,7 @@ def room(path: Path) -> str:
     return room_of(relative(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."))
 
 
+@functools.cache
 def syntax(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
