@@ -196,7 +196,7 @@ def test_what_is_sure_is_true_as_often_as_it_says(tmp_path):
     doubts = 0
     for number in range(200):
         rows = rows_of(number * 12_000, 12_000)
-        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=4, key_rows=1))
+        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=2, key_rows=1))
         exact = rows.group_by("g").aggregate([("x", "mean")]).to_pylist()
         means = {each["g"]: each["x_mean"] for each in exact if each["x_mean"] is not None}
         for name, how, truth in (
