@@ -188,7 +188,7 @@ def check_weights(
 ) -> list[Problem]:
     """Where the tags that pyqbeast writes about the weights of a file's rows are not true.
 
-    They tell the weight of the heaviest row, how many rows have a weight of which interval, and how many rows the most
+    They tell the weight of the heaviest row, how many rows lie in each interval of weights, and how many rows the most
     frequent key has.
 
     Args:

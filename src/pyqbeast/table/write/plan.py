@@ -182,7 +182,7 @@ def _plan(
             return WritePlan(current, False, data, None)
         # An empty table has its columns but no ranges yet, so its first rows make revision 1. What users stated
         # has no place in revision 0, so it makes revision 1 at once.
-        assert index.cube_size is not None, "no revision that a new table could have it of"
+        assert index.cube_size is not None, "a new table has a cube size of its own"
         begun = Revision(
             STAGING_REVISION, now, options.path, index.cube_size, transformers, (), index.weight_columns
         )
