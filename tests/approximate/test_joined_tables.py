@@ -20,7 +20,7 @@ from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.bounds import SURE, assert_holds
 from tests.table.help import load
 
-KEYS = 40_000
+KEYS = 16_000
 REPETITIONS = 250
 #: If 95 % of bounds hold, of 250 fewer than 89.5 % or more than 99 % do once in 2,000 times.
 LEAST, MOST = 0.895, 0.99
@@ -29,7 +29,7 @@ LEAST, MOST = 0.895, 0.99
 def save(rows, path, columns="k", **options):
     options = {
         "columnsToIndex": columns,
-        "cubeSize": 4_000,
+        "cubeSize": 1_600,
         "sampleFractions": "0.01,0.05,0.1,0.3",
         **options,
     }
@@ -101,7 +101,7 @@ def test_an_answer_within_an_error(spark, tables):
         "FROM orders_by_key o, (SELECT k AS customer, paid, odd FROM payments_by_key WHERE paid > 10) p "
         "WHERE o.k = p.customer AND odd = 1 GROUP BY third ORDER BY third"
     )
-    estimate = pyqbeast.tolerance(query, error=0.15, confidence=SURE)
+    estimate = pyqbeast.tolerance(query, error=0.25, confidence=SURE)
     assert not estimate.exact
     assert estimate.bytes_read < estimate.exact_bytes
     assert assert_holds(estimate, query, ["third"]) == 9
@@ -132,9 +132,9 @@ def test_rows_of_every_kind_of_file_meet(spark, paths, tmp_path):
     """Revisions, files without an index, deleted rows and mapped names on one side."""
     place = str(tmp_path / "mixed")
     rows = keys(spark, 0, KEYS // 2, 2, 3).selectExpr("id AS k", "nth AS paid")
-    save(rows.filter("k < 10000"), place)
-    rows.filter("k BETWEEN 10000 AND 14999").write.format("qbeast").mode("append").save(place)
-    rows.filter("k >= 15000").write.format("delta").mode("append").save(place)
+    save(rows.filter("k < 4000"), place)
+    rows.filter("k BETWEEN 4000 AND 5999").write.format("qbeast").mode("append").save(place)
+    rows.filter("k >= 6000").write.format("delta").mode("append").save(place)
     spark.sql(
         f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = true, "
         "'delta.columnMapping.mode' = 'name')"
