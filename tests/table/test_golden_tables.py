@@ -6,9 +6,9 @@ import json
 import re
 
 import pytest
-from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable, bridge
+from pyqbeast import QbeastTable, bridge, scan
+from pyqbeast.scanning.row_weights import row_weights
 from tests.table.help import counts_and_sums
 
 CASES = [
@@ -69,17 +69,17 @@ def test_cubes(spark, case):
     path, expected = case
     table = QbeastTable.for_path(spark, path)
     assert table.latest_revision.id == expected["latestRevisionID"]
+    blocks = {}
+    for block in table.blocks().collect():
+        blocks.setdefault((block["revision"], block["cube"]), []).append(block)
     found = {
-        (row["revision"], row["cube"]): (row["n"], row["low"], row["high"], row["rows"])
-        for row in table.blocks()
-        .groupBy("revision", "cube")
-        .agg(
-            F.count("*").alias("n"),
-            F.min("min_weight").alias("low"),
-            F.min("max_weight").alias("high"),
-            F.sum("element_count").alias("rows"),
+        cube: (
+            len(of_cube),
+            min(block["min_weight"] for block in of_cube),
+            min(block["max_weight"] for block in of_cube),
+            sum(block["element_count"] for block in of_cube),
         )
-        .collect()
+        for cube, of_cube in blocks.items()
     }
     wanted = {
         (int(revision), cube): (c["blocks"], c["minWeight"], c["maxWeight"], c["elementCount"])
@@ -129,13 +129,15 @@ def belongs(file, revision):
     return file.tags.get("revision", "0") == revision
 
 
-def test_weights_of_probed_rows(spark, case):
+def test_weights_of_probed_rows(case):
     path, expected = case
     probe = expected.get("rows_probe")
     if not probe:
         pytest.skip(f"{expected['case']} states no probed rows")
     wanted = {row["id"]: row["weight"] for row in probe["rows"]}
-    rows = spark.read.format("delta").load(path).filter(F.col("id").isin(list(wanted)))
-    found = dict(rows.select("id", F.hash(*probe["columns"])).collect())
+    rows = scan(path).select(["id", *probe["columns"]]).to_arrow()
+    weights = row_weights([rows[column].combine_chunks() for column in probe["columns"]])
+    weight_of = dict(zip(rows["id"].to_pylist(), weights.tolist(), strict=True))
+    found = {key: weight_of[key] for key in wanted if key in weight_of}
     assert found == {key: wanted[key] for key in found}
     assert found
