@@ -21,6 +21,11 @@ GUIDES = [
 ]
 #: Numbers of rows that a page writes down, and smaller ones that show the same.
 SMALLER = {
+    "life": {"100_000": "20_000", "101_000": "20_200", "20_000": "4_000"},
+    "tolerance": {"200_000": "50_000", "300_000": "75_000", "100_000": "25_000", "5_000": "1_250"}
+    | {"50000": "12500", "60000": "15000", "20000": "5000"}
+    | {"500 KB": "125 KB", "500_000": "125_000"}
+    | {"1_000": "250", "3_000": "750", "9_000": "2_250", "11_000": "2_750"},
     "upgrade": {"30_000": str(SMALL[REPLICATED])},
 }
 #: Of some pages a line that they print.
