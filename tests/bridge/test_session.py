@@ -16,7 +16,6 @@ from pyqbeast.bridge import session as sessions
 from pyqbeast.bridge import setup_checks
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.spark_versions import delta_package, minor
-from tests.machine import RUNS_ONCE
 
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm
@@ -112,11 +111,8 @@ def test_a_java_that_does_not_run(tmp_path):
 
 def test_a_jvm_that_runs_without_the_jar():
     told = run(
-        "import pyqbeast; from pyspark.sql import SparkSession\n"
-        "b = SparkSession.builder.master('local[1]').config('spark.driver.host', '127.0.0.1')"
-        ".config('spark.driver.memory', '512m').config('spark.ui.enabled', 'false')"
-        f".config('spark.driver.extraJavaOptions', '{RUNS_ONCE}')\n"
-        "s = b.getOrCreate(); s.stop()\n"
+        "import pyqbeast; from pyspark import SparkContext; from pyspark.sql import SparkSession\n"
+        "SparkContext._ensure_initialized()\n"
         "try: pyqbeast.configure(SparkSession.builder)\n"
         "except pyqbeast.SessionError as e: print(e)"
     )
