@@ -17,7 +17,7 @@ from pyqbeast.core.otree import weight_bands
 from tests.spark_session import under
 from tests.table.help import holds, ids, load, opened, rows_2d, samples_exactly, save
 
-ROWS = 30_000
+ROWS = 12_000
 HALF = weight_of(0.5)
 
 
@@ -25,7 +25,7 @@ def save_in_parts(spark, place, rows=ROWS, **options):
     """A table whose files have parts although they are small."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(weight_bands, "FEWEST_ROWS_OF_PART", 100)
-        save(rows_2d(spark, rows), place, **{"cubeSize": 5_000, **options})
+        save(rows_2d(spark, rows), place, **{"cubeSize": 2_000, **options})
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_a_part_begins_with_a_row_group_and_is_heavier_than_the_rows_before(spar
 def test_a_part_may_begin_where_parquet_has_ended_a_row_group_by_itself(spark, table_path):
     lighter = rows_2d(spark, 3_000).where(F.hash("a", "b") < HALF).count()
     with under(spark, {"parquet.block.row.count.limit": str(lighter)}):
-        save_in_parts(spark, table_path, 3_000)
+        save_in_parts(spark, table_path, 3_000, cubeSize=5_000)
     (name,) = parts(table_path)
     ((part,),) = parts(table_path).values()
     groups = pq.read_metadata(Path(table_path, name))
@@ -176,7 +176,7 @@ def test_files_that_a_limit_of_rows_cuts(spark, table_path):
 def few(spark, tmp_path_factory):
     """A table of fewer rows."""
     place = str(tmp_path_factory.mktemp("parts") / "few")
-    save_in_parts(spark, place, rows=6_000)
+    save_in_parts(spark, place, rows=6_000, cubeSize=5_000)
     return place
 
 
