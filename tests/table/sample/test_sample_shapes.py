@@ -98,9 +98,9 @@ def test_system_is_refused_where_no_block_can_be_skipped(spark, views):
     ],
 )
 def test_shapes(spark, views, shape):
-    sampled = shape.format(t=f"t {TENTH}", even=f"even {TENTH}")
-    assert rows(spark, sampled) == rows(spark, shape.format(t=by_hash("t", 0.1), even=by_hash("even", 0.1)))
-    assert rows(spark, sampled)
+    sampled = rows(spark, shape.format(t=f"t {TENTH}", even=f"even {TENTH}"))
+    assert sampled == rows(spark, shape.format(t=by_hash("t", 0.1), even=by_hash("even", 0.1)))
+    assert sampled
 
 
 def test_a_view_of_a_sample_prunes(spark, views):
