@@ -108,7 +108,7 @@ public final class BlockIndex {
    * large table, whose statistics are not on the driver.
    */
   static Set<String> withoutNulls(Snapshot snapshot, List<String> columns) {
-    if (of(snapshot).files.size() > LargeTables.MOST_WHOLE_FILES) {
+    if (of(snapshot).files.size() > LargeTables.MOST_FILES_ON_DRIVER) {
       return Set.of();
     }
     Set<String> found = new HashSet<>(columns);
@@ -130,12 +130,12 @@ public final class BlockIndex {
   /**
    * A snapshot of the same files that filters them on the driver, if they are few or if Delta's own filters would
    * misread bounds of widened floats; otherwise the snapshot itself, whose filters run as a job. Without a checksum files
-   * do not count as few, even where {@link LargeTables} takes them whole: the snapshot on the driver would then find its
+   * do not count as few, even where {@link LargeTables} takes them all: the snapshot on the driver would then find its
    * metadata by a job, and spare none.
    */
   public static Snapshot filtering(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
-    boolean isSmall = checksum.isDefined() && checksum.get().numFiles() <= LargeTables.MOST_WHOLE_FILES;
+    boolean isSmall = checksum.isDefined() && checksum.get().numFiles() <= LargeTables.MOST_FILES_ON_DRIVER;
     return isSmall || WidenedFloats.areIn(snapshot.metadata().schema()) ? of(snapshot).onDriver(snapshot) : snapshot;
   }
 

@@ -16,9 +16,10 @@ import scala.Option;
  */
 final class LargeTables {
   /**
-   * So many files come to the driver whole. Of more files it takes only what samples need, and filters run as a job.
+   * So many files come to the driver with all their tags. Of more files it takes only what samples need, and filters run
+   * as a job.
    */
-  static final long MOST_WHOLE_FILES = 10_000;
+  static final long MOST_FILES_ON_DRIVER = 10_000;
 
   /** A file takes more of a log than that, however well it is compressed. */
   private static final long LEAST_BYTES = 10;
@@ -36,14 +37,14 @@ final class LargeTables {
     return known != null || isLarge(snapshot) ? known : LiveFiles.byJob(snapshot);
   }
 
-  /** Whether a snapshot has more files than come whole. A job runs if the log is large and there is no checksum. */
+  /** Whether a snapshot has more files than that. A job runs if the log is large and there is no checksum. */
   private static boolean isLarge(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     if (checksum.isDefined()) {
-      return checksum.get().numFiles() > MOST_WHOLE_FILES;
+      return checksum.get().numFiles() > MOST_FILES_ON_DRIVER;
     }
     long bytes = snapshot.checkpointSizeInBytes() + snapshot.deltaFileSizeInBytes();
-    return bytes > MOST_WHOLE_FILES * LEAST_BYTES && snapshot.numOfFiles() > MOST_WHOLE_FILES;
+    return bytes > MOST_FILES_ON_DRIVER * LEAST_BYTES && snapshot.numOfFiles() > MOST_FILES_ON_DRIVER;
   }
 
   /** The index of a snapshot; null where a block is marked as replicated, which only the complete files can judge. */
