@@ -49,7 +49,7 @@ def texts(told):
 
 
 def test_the_commands_make_a_table_right(spark, pyqbeast, doctor, table_path):
-    save(rows_2d(spark, 5_000), table_path, **{"delta.columnMapping.mode": "name"})
+    save(rows_2d(spark, 1_000), table_path, **{"delta.columnMapping.mode": "name"})
     spark.sql(f"ALTER TABLE delta.`{table_path}` RENAME COLUMN name TO label")
     QbeastTable.for_path(spark, table_path).delete("id % 10 = 3")
     spark.sql(f"UPDATE delta.`{table_path}` SET label = 'x' WHERE id = 7")
@@ -66,7 +66,7 @@ def test_the_commands_make_a_table_right(spark, pyqbeast, doctor, table_path):
             spark.sql(command)
     for reader in ("qbeast-spark", "delta-rs", "polars"):
         assert doctor(table_path, reader)["ok"]
-    left = [i for i in range(5_000) if i % 10 != 3]
+    left = [i for i in range(1_000) if i % 10 != 3]
     assert ids(holds(spark, table_path).df()) == left
     assert QbeastTable.for_path(spark, table_path).metrics().unindexed_files == 0
     stored = DeltaTable(table_path).to_pyarrow_table()
