@@ -203,15 +203,6 @@ def test_damaged_tags_make_a_file_unindexed_and_never_unread(spark, table_path):
     assert {problem.rule for problem in table.verify("log").problems} >= {"tags"}
 
 
-def test_deleted_rows_stay_deleted(spark, table_path):
-    save(rows_2d(spark, 4_000), table_path, cubeSize=500)
-    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
-    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id % 3 = 0")
-    wanted = [i for i in expected_ids(spark, 0.3) if i < 4_000 and i % 3]
-    assert ids(load(spark, table_path).sample(0.3)) == wanted
-    assert QbeastTable.for_path(spark, table_path).metrics().deleted_rows == 1_334
-
-
 def test_planning_a_sample_costs_no_job(spark, table):
     table.sample(0.01).count()
     assert jobs(spark, table.sample(0.01).select("id")) == 1
