@@ -41,7 +41,7 @@ def case(request, golden):
     return str(folder / "table"), json.loads((folder / "expected.json").read_text())
 
 
-def test_rows_filters_and_samples(spark, case):
+def test_rows_filters_and_samples_are_those_of_the_writer(spark, case):
     path, expected = case
     table = spark.read.format("qbeast").load(path)
     asked = {"all rows": (table, expected["full_delta"])}
