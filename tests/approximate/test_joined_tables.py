@@ -189,9 +189,8 @@ def refusal(query):
 
 def test_other_joins_are_refused_with_the_layout_that_would_do(spark, paths, tables, tmp_path):
     orders, payments = tables
-    few = payments.orderBy("paid", "k", "odd").limit(
-        100
-    )  # a limit without an order gives other rows each time
+    # A limit without an order gives other rows each time that they are read.
+    few = payments.orderBy("paid", "k", "odd").limit(100)
     by_two = load(spark, save(few, str(tmp_path / "two"), "paid,k"))
     text = refusal(orders.join(by_two, "k").agg(F.count("*")))
     assert f"{paths[0]} is weighed by k, " in text
