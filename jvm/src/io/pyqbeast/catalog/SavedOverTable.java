@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.spark.DeltaWrites;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -31,7 +32,7 @@ public final class SavedOverTable implements StagedTable, SupportsWrite {
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    if (StagedIndexedTable.keepsMetadata(info.options())) {
+    if (DeltaWrites.isSavedAsTable(info.options().asCaseSensitiveMap())) {
       chosen = indexed.get();
     }
     return ((SupportsWrite) chosen).newWriteBuilder(info);

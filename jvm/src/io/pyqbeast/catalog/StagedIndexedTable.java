@@ -5,6 +5,7 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.DeltaWrites;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
@@ -29,9 +30,6 @@ import org.apache.spark.sql.types.StructType;
  * table's name. Delta makes the empty table if no rows come.
  */
 public final class StagedIndexedTable implements StagedTable, SupportsWrite {
-  /** Option that {@code saveAsTable} sets in mode overwrite: the rows are replaced, and the table's metadata stays. */
-  private static final String KEEPS_METADATA = "__v1_save_as_table_overwrite";
-
   private final String name;
   private final StructType schema;
   private final String location;
@@ -57,11 +55,6 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     this.mode = mode;
     this.register = register;
     this.withoutRows = withoutRows;
-  }
-
-  /** Whether options, whose names are looked for in any case, are those of {@code saveAsTable} in mode overwrite. */
-  static boolean keepsMetadata(Map<String, String> options) {
-    return Boolean.parseBoolean(options.get(KEEPS_METADATA));
   }
 
   @Override
@@ -96,7 +89,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     all.putAll(definition.options());
     all.putAll(options);
     all.put("path", location);
-    if (mode == SaveMode.Overwrite && !keepsMetadata(all)) {
+    if (mode == SaveMode.Overwrite && !DeltaWrites.isSavedAsTable(all)) {
       all.put("overwriteSchema", "true");
       all.put(Constants.REPLACES_TABLE, "true");
     }

@@ -9,7 +9,9 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.commands.CreateDeltaTableLikeShims$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import org.apache.spark.sql.internal.SQLConf;
 import scala.Option;
 import scala.collection.immutable.Map;
 
@@ -62,5 +64,14 @@ public final class DeltaWrites {
   public static DeltaOperations.Operation rewrite() {
     return new DeltaOperations.Optimize(
         ScalaInterop.seq(List.of()), ScalaInterop.seq(List.of()), false, Option.empty(), false);
+  }
+
+  /**
+   * Whether {@code saveAsTable} in mode overwrite is running with these options: it replaces the rows, and the table's metadata
+   * stays. Delta finds that out in another way for each version of Spark.
+   */
+  public static boolean isSavedAsTable(java.util.Map<String, String> options) {
+    DeltaOptions asked = new DeltaOptions(ScalaInterop.map(options), SQLConf.get());
+    return CreateDeltaTableLikeShims$.MODULE$.isV1WriterSaveAsTableOverwrite(asked, SaveMode.Overwrite);
   }
 }
