@@ -180,43 +180,24 @@ def test_the_change_data_feed(spark, table_path):
     assert counts == {"insert": 600, "delete": 10}
 
 
+@pytest.mark.parametrize("step", ["__init__", "commit"])
 def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
-    spark, source, table_path, tmp_path, monkeypatch
+    spark, source, table_path, tmp_path, monkeypatch, step
 ):
-    """Its rows are kept and not worked out again; the batch is, when the stream is started again."""
+    """Its rows are worked out once, from the version it was planned for, and anew when the stream is started again."""
     path, _ = source
     save(rows_2d(spark, 100), table_path)
-    commit, waiting = bridge.Transaction.commit, [lambda: save(rows_2d(spark, 100, first=100), table_path)]
+    taken, waiting = (
+        getattr(bridge.Transaction, step),
+        [lambda: save(rows_2d(spark, 100, first=100), table_path)],
+    )
 
     def interrupted(transaction, *arguments):
         if waiting:
             waiting.pop()()
-        return commit(transaction, *arguments)
+        return taken(transaction, *arguments)
 
-    monkeypatch.setattr(bridge.Transaction, "commit", interrupted)
-    missing = spark.readStream.format("delta").load(path).join(load(spark, table_path), "id", "left_anti")
-    writer = missing.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
-    with pytest.raises(Exception, match="run it again"):
-        writer.trigger(availableNow=True).start(table_path).awaitTermination()
-    assert ids(load(spark, table_path)) == list(range(200))
-    writer.trigger(availableNow=True).start(table_path).awaitTermination()
-    assert ids(load(spark, table_path)) == list(range(1_000))
-
-
-def test_a_batch_that_reads_its_table_conflicts_with_what_came_after_it_was_planned(
-    spark, source, table_path, tmp_path, monkeypatch
-):
-    """Its rows are worked out from the version of that time, not from the one that is there when they are written."""
-    path, _ = source
-    save(rows_2d(spark, 100), table_path)
-    begin, waiting = bridge.Transaction.__init__, [lambda: save(rows_2d(spark, 100, first=100), table_path)]
-
-    def late(transaction, *arguments):
-        if waiting:
-            waiting.pop()()
-        begin(transaction, *arguments)
-
-    monkeypatch.setattr(bridge.Transaction, "__init__", late)
+    monkeypatch.setattr(bridge.Transaction, step, interrupted)
     missing = spark.readStream.format("delta").load(path).join(load(spark, table_path), "id", "left_anti")
     writer = missing.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
     with pytest.raises(Exception, match="run it again"):
