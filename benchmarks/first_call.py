@@ -15,6 +15,7 @@ import pyqbeast
 from benchmarks import lab
 from benchmarks.processes import cpu_seconds
 
+#: Relative, the default of a query here.
 ERROR = 0.01
 #: What is averaged.
 AVERAGED = {
@@ -24,16 +25,18 @@ AVERAGED = {
 }
 
 
-def _exact(table: DataFrame, what: str) -> None:
+def exact(table: DataFrame, what: str) -> None:
+    """The average of all rows."""
     table.agg(F.avg(F.expr(AVERAGED[what])).alias("mean")).collect()
 
 
-def _tolerance(table: DataFrame, what: str) -> None:
+def within(table: DataFrame, what: str, error: float = ERROR) -> None:
+    """The average within a relative error."""
     query = table.agg(F.avg(F.expr(AVERAGED[what])).alias("mean"))
-    pyqbeast.tolerance(query, error=ERROR).df.collect()
+    pyqbeast.tolerance(query, error=error).df.collect()
 
 
-QUERIES = {"tolerance": _tolerance, "exact": _exact}
+QUERIES = {"tolerance": within, "exact": exact}
 
 
 def main() -> None:
