@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import UnsupportedError
+from tests.deletion_vectors.tables import commit
 from tests.table.help import load, save
 
 
@@ -57,3 +64,27 @@ def test_groups_are_sorted_by_what_they_are_and_not_by_a_float_of_it(spark, book
     assert [row["g"] for row in answer.df.collect()] == list(range(8))
     with pytest.raises(UnsupportedError, match="rounded to a FLOAT"):
         pyqbeast.tolerance(spark.sql(ordered + "m LIMIT 3"), error=0.1)
+
+
+def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(spark, tmp_path):
+    """delta-rs leaves NaN out of those of its files, and no tag tells who wrote a file without an index."""
+    place = str(tmp_path / "table")
+    rows = spark.range(40_000).selectExpr("id", "1 + (id % 8) as g", "1D + id % 1000 as x")
+    save(rows, place, columnsToIndex="id", cubeSize=2_000)
+    query = load(spark, place).agg(F.max("x").alias("high"), F.min("x").alias("low"), F.count("*").alias("n"))
+    row = pyqbeast.tolerance(query, error=0.2).df.first()
+    assert (row["high_high"], row["low_low"]) == (1000.0, 1.0)
+    odd = {"id": range(-10, 0), "g": [3] * 10, "x": [math.nan, *([9.0] * 9)]}
+    file = Path(place, "odd.parquet")
+    pq.write_table(pa.table(odd, {"id": pa.int64(), "g": pa.int64(), "x": pa.float64()}), file)
+    told = '{"numRecords":10,"minValues":{"x":9.0},"maxValues":{"x":9.0},"nullCount":{"x":0}}'
+    add = {"path": file.name, "partitionValues": {}, "size": file.stat().st_size, "modificationTime": 0}
+    commit(Path(place), 1, {"add": {**add, "dataChange": True, "stats": told}})
+    query = load(spark, place).agg(F.max("x").alias("high"), F.min("x").alias("low"), F.count("*").alias("n"))
+    answer = pyqbeast.tolerance(query, error=0.2)
+    assert not answer.exact
+    row = answer.df.first()
+    assert (row["high_high"], row["low_low"]) == (None, 1.0)
+    assert math.isnan(query.first()["high"])
+    groups = load(spark, place).groupBy("g").agg(F.max("x").alias("high")).filter("high < 2000")
+    assert not any(row["sure"] for row in pyqbeast.tolerance(groups, error=0.2).df.collect() if row["g"] == 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -73,8 +74,11 @@ def indexed_add(
         if pa.types.is_temporal(column.type) or pa.types.is_nested(column.type):
             continue
         held = pc.min_max(column)
-        if isinstance(held["min"].as_py(), (int, str)):
-            bounds[name] = (held["min"].as_py(), held["max"].as_py())
+        low, high = held["min"].as_py(), held["max"].as_py()
+        if pa.types.is_floating(column.type) and not math.isfinite(pc.sum(column).as_py() or 0):
+            continue
+        if isinstance(low, (int, str, float)):
+            bounds[name] = (low, high)
     statistics = {
         "numRecords": rows.num_rows,
         "minValues": {name: low for name, (low, _) in bounds.items()},

@@ -79,11 +79,8 @@ class QueriedFiles:
         return cls(files, costs, min(rows[table] for table in query.keyed), key_rows)
 
     def bounds(self, column: TableColumn) -> tuple[float, float] | None:
-        """Smallest and largest value of a column; None where a file does not tell.
-
-        Days since 1970 for dates, microseconds for timestamps.
-        """
-        of_table = (file.statistics for file in self.files if file.table == column.table)
+        """Smallest and largest value of a column, as `column_bounds` gives them; None where a file does not tell."""
+        of_table = ((file.statistics, file.tags) for file in self.files if file.table == column.table)
         return column_bounds(of_table, column.name, column.kind, has_floats=column.has_floats)
 
     def group_spans(self, columns: Sequence[GroupColumn | None], types: Sequence[T.DataType]) -> GroupSpans:

@@ -132,12 +132,12 @@ class ScanRows:
     @cached_property
     def known(self) -> KnownBounds:
         """See `RowReader`."""
-        statistics = [_statistics(self._live[file.path]) for file in self._chosen]
+        files = [(_statistics(self._live[file.path]), file.tags) for file in self._chosen]
         physical = self._index.physical_names
         kinds = {field["name"]: str(field["type"]) for field in self._index.snapshot.metadata.fields}
         bounds = {
             name: column_bounds(
-                statistics,
+                files,
                 physical[source.column],
                 kinds[source.column],
                 has_floats=may_hold_floats(self._request.schema.field(source.column)),

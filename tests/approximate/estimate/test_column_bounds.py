@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import pytest
 
@@ -11,11 +12,12 @@ from pyqbeast.approximate.estimate.value_spans import column_bounds
 DAY = 86_400_000_000
 NEW_YEAR = (dt.date(2024, 1, 1) - dt.date(1970, 1, 1)).days
 NOON = "2024-01-01T12:00:00.000"
+INDEXED = {"revision": "1", "blocks": "[]"}
 
 
-def bounds(kind, *files):
-    statistics = [{"numRecords": 2, "minValues": {"c": low}, "maxValues": {"c": high}} for low, high in files]
-    return column_bounds(statistics, "c", kind, has_floats=False)
+def bounds(kind, *files, tags=INDEXED):
+    told = [{"numRecords": 2, "minValues": {"c": low}, "maxValues": {"c": high}} for low, high in files]
+    return column_bounds([(each, tags) for each in told], "c", kind, has_floats=False)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,8 @@ def bounds(kind, *files):
         ("timestamp_ntz", [(NOON, NOON)], (NEW_YEAR * DAY + DAY / 2, NEW_YEAR * DAY + DAY / 2 + 999)),
         ("integer", [(1, 3), (-2, 2)], (-2, 3)),
         ("decimal(3,1)", [(1.5, 2.5)], (1.5, 2.5)),
+        ("double", [(1.5, 2.5), (0.5, "NaN")], (0.5, math.inf)),
+        ("double", [("NaN", "NaN"), (0.5, 1.5)], (0.5, math.inf)),
     ],
 )
 def test_bounds_are_numbers_of_the_type(kind, files, expected):
@@ -46,6 +50,15 @@ def test_decimals_that_are_cut_to_64_bits_have_no_bound():
     assert bounds("decimal(20,0)", (-(2**63), 1)) is None
     assert bounds("decimal(20,0)", (str(-(2**63)), "1")) is None
     assert bounds("long", (-(2**63), 2**63 - 1)) == (-(2.0**63), 2.0**63)
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_files_without_an_index_may_hold_nan_that_their_statistics_do_not_tell(kind):
+    """Statistics of delta-rs leave it out."""
+    assert bounds(kind, (1.5, 2.5)) == (1.5, 2.5)
+    low, high = bounds(kind, (1.5, 2.5), tags={"ours": "no"})
+    assert (low, math.isnan(high)) == (1.5, True)
+    assert bounds("integer", (1, 2), tags={}) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,16 @@ def test_extremes_are_bounds_and_certain():
     assert status(state, SMALLEST, fraction=1.0) == Status.EXACT
 
 
+def test_a_largest_value_that_is_not_told_bounds_nothing():
+    state, known = sample(Y), KnownBounds(1, {"y": (0.0, np.nan)})
+    found = estimate(state, LARGEST, 0.1, known=known)
+    assert (found.low[0], found.value[0], np.isnan(found.high[0])) == (Y.max(), Y.max(), True)
+    assert estimate(state, SMALLEST, 0.1, known=known).low[0] == 0.0
+    assert status(state, AVG, known) == Status.SAMPLE_ONLY
+    assert status(state, AVG, KnownBounds(10_000, known.bounds)) == Status.HEAVY_TAIL
+    assert status(sample(np.full(3_000, 3.0)), AVG, KnownBounds(1, {"y": (3.0, np.nan)})) != Status.BOUNDED
+
+
 def test_no_row_tells_no_extreme():
     """A filter of few rows, of which the first step has none: what was not read may have some."""
     state, known = State.empty(axes_for(ALL), [()]), KnownBounds(1, {"y": (0.0, 20.0)})

@@ -301,6 +301,30 @@ def test_nan_and_infinities_come_out_as_in_spark(tmp_path):
         assert (row["min nan"], row["min up"]) == (1.5, 1.5)
 
 
+def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(tmp_path):
+    """delta-rs leaves NaN out of those of its files, and no tag tells who wrote a file without an index."""
+    rows = rows_of(rows=20_000).select(["id", "fifth"])
+    x = 10 - np.random.default_rng(7).random(20_000)
+    place = by_weight(tmp_path / "t", rows.append_column("x", pa.array(x)), key_rows=1)
+    odd = pa.table({"id": np.arange(-500, 0), "fifth": np.full(500, 3), "x": [math.nan, *([9.5] * 499)]})
+    asked = {"high": ("x", "max"), "low": ("x", "min"), "n": ("*", "count")}
+    (row,) = pyqbeast.scan(place).tolerance(asked, error=0.1).table.to_pylist()
+    assert (row["high_high"], row["low_low"]) == (x.max(), x.min())
+    entry = indexed_add(place / "odd.parquet", odd)
+    told = json.loads(entry["add"]["stats"])
+    told["minValues"]["x"] = told["maxValues"]["x"] = 9.5
+    entry["add"] |= {"stats": json.dumps(told), "tags": {}}
+    commit(place, 1, entry)
+    scan = pyqbeast.scan(place)
+    (row,) = scan.tolerance(asked, error=0.1).table.to_pylist()
+    assert (row["high_high"], row["low_low"]) == (None, x.min())
+    found = scan.tolerance(asked, error=0.5, by=["fifth"], having="high < 20")
+    assert not found.exact
+    assert not any(found.table["sure"].to_pylist())
+    (exact,) = scan.tolerance(asked, exact=True).table.to_pylist()
+    assert math.isnan(exact["high"])
+
+
 def test_a_correlation_leaves_out_rows_without_one_of_its_values(tmp_path, rows):
     """Whatever the other value is."""
     ids = np.arange(ROWS)

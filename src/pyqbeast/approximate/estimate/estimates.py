@@ -30,15 +30,20 @@ class KnownBounds:
 
     Attributes:
         key_rows: rows of the most frequent key (combination of hashed values), as the writer recorded it.
-        bounds: of columns, smallest and largest value in the files (their statistics).
+        bounds: of columns, smallest and largest value in the files (their statistics), as `column_bounds` gives them.
     """
 
     key_rows: float | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+    def span(self, column: str) -> tuple[float, float] | None:
+        """Between which two values those of a column lie; None where that is not told of both."""
+        low, high = self.bounds.get(column, (-np.inf, np.nan))
+        return None if np.isnan(high) else (low, high)
+
     def is_constant(self, column: str) -> bool:
         """Whether all rows have one value of a column."""
-        low, high = self.bounds.get(column, (-np.inf, np.inf))
+        low, high = self.span(column) or (-np.inf, np.inf)
         return low == high
 
 
@@ -168,13 +173,13 @@ def _from_sums(
         if key_rows is not None:
             # Values that were seen are possible, whatever else is.
             seen = sums.reach(population, lambda column: spans[column])
-            bounded = {column: np.array([known.bounds[column]]) for column in spans if column in known.bounds}
+            bounded = {column: np.array([span]) for column in spans if (span := known.span(column))}
             missed = key_rows * sums.reach(population, lambda column: (spans | bounded)[column]) - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
     # If no rows can have been missed, the ratio is 0, even for bounds of width 0.
     unseen = np.where(missed <= 0, 0.0, unseen)
     # Without the bounds of a column, the largest key can be found too large, but not small enough.
-    if not all(column in known.bounds for column in requested.extremes):
+    if any(known.span(column) is None for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
     is_known = {
         column: (span[:, 0] == span[:, 1]) & ~np.isnan(unseen) | known.is_constant(column)
@@ -269,9 +274,9 @@ def _extreme(state: State, aggregate: Aggregate, share: FloatArray, known: Known
     largest = aggregate.kind == "max"
     ends = state.span(aggregate.columns)[:, 0]
     value = np.where(has_rows(state, aggregate), ends[:, int(largest)], np.nan)
-    outer = np.full(len(share), known.bounds.get(aggregate.columns[0], (-np.inf, np.inf))[int(largest)])
+    outer = np.full(len(share), known.bounds.get(aggregate.columns[0], (-np.inf, np.nan))[int(largest)])
     if largest:
-        # Above infinity there is NaN, of which the statistics of some writers do not tell.
+        # Infinity stands for NaN too, which lies above it.
         outer = np.where(np.isnan(value) | np.isposinf(outer), np.nan, outer)
     other = np.where(share >= 1, value, outer)
     low, high = (value, other) if largest else (other, value)

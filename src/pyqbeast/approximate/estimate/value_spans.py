@@ -12,6 +12,7 @@ from datetime import date, timedelta, timezone
 from typing import Any, NamedTuple
 
 from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
+from pyqbeast.core.format.file_tags import tell_nan
 from pyqbeast.core.format.iso_time import day_of, moment_of
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
@@ -20,23 +21,27 @@ from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
 _FIRST_DAY = EPOCH_DAY.toordinal()
 _WITHOUT_ZONE = "timestamp_ntz"
 _MOMENTS = ("timestamp", _WITHOUT_ZONE)
+_FLOATS = ("float", "double")
 
 
 def column_bounds(
-    statistics: Iterable[Mapping[str, Any]], column: str, kind: str, *, has_floats: bool
+    files: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]], column: str, kind: str, *, has_floats: bool
 ) -> tuple[float, float] | None:
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
-    Days since 1970 for dates, microseconds for timestamps. Infinity stands for NaN too, which is larger.
+    Days since 1970 for dates, microseconds for timestamps. Infinity stands for NaN too, which is larger. NaN stands for
+    a largest value that a file does not tell, as one of floats may not (see `tell_nan`).
 
     Args:
-        statistics: those of each file, as Delta has them; `minValues` and the like are objects where they are there.
+        files: the statistics and the tags of each. Statistics are as Delta has them; `minValues` and the like are
+            objects where they are there.
         column: the name.
         kind: the column's type, by its name in Delta's schemas. Files may have another one, which was widened to it.
         has_floats: whether a file may hold the column as floats (32 bits).
     """
     lows, highs = [], []
-    for of_file in statistics:
+    is_told = True
+    for of_file, tags in files:
         low = of_file.get(MIN_VALUES, {}).get(column)
         high = of_file.get(MAX_VALUES, {}).get(column)
         rows = of_file.get(NUM_RECORDS)
@@ -50,10 +55,13 @@ def column_bounds(
         # Statistics of timestamps are cut to milliseconds.
         cut = 999 if kind in _MOMENTS else 0
         highs.append(math.inf if math.isnan(most) else most + cut)
+        is_told = is_told and (kind not in _FLOATS or tell_nan(tags))
     if not lows:
         return None
     low, high = min(lows), max(highs)
-    return (min(low, stored_float(low)), max(high, stored_float(high))) if has_floats else (low, high)
+    if has_floats:
+        low, high = min(low, stored_float(low)), max(high, stored_float(high))
+    return low, high if is_told else math.nan
 
 
 def _number(stored: Any, kind: str) -> float | None:  # noqa: ANN401 (any JSON value)
