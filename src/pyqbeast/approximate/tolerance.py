@@ -46,7 +46,8 @@ def tolerance(
     """The answer to a query within an error, from the rows of lowest weight of an indexed table.
 
     It reads as many rows as the error takes and answers exactly where a sample would not do: all steps together
-    read no more than 1.1 times the bytes of the exact query.
+    read no more than 1.1 times the bytes of the exact query, and up to twice as many where only the last step shows
+    that sums do not tell the answer.
 
     Args:
         df: a query that ends in an aggregation (count, sum, avg, min, max, stddev, variance, corr, count_if,

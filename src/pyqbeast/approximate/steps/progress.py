@@ -20,6 +20,7 @@ from pyqbeast.approximate.estimate.combination import (
 )
 from pyqbeast.approximate.estimate.estimates import Estimates, estimate
 from pyqbeast.approximate.estimate.groups import Completeness, Unread, completeness, rows_at_most
+from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.outcome import Reading
 from pyqbeast.approximate.estimate.rounding import (
     decimals_exact,
@@ -44,6 +45,9 @@ from pyqbeast.approximate.steps.exact_values import decimals_on_the_way, exact_v
 from pyqbeast.approximate.steps.row_reader import RowReader
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
+#: So many keys that do not vary say that the others of their group hardly do.
+ENOUGH_KEYS = 100
+
 
 class Progress:
     """The sums of the rows read so far.
@@ -62,8 +66,12 @@ class Progress:
     def __init__(self, reader: RowReader, selection: Selection | None = None) -> None:
         """Reads by `reader`; of its groups the query keeps a selection, None for all."""
         self.reader, self._selection = reader, selection
-        self._has_percentiles = any(
-            part.kind == "percentile" for each in reader.requested for part in each.parts
+        # Of numbers whose limit is 0 doubles hold none as Spark computes them.
+        limits = reader.limits.exact_below
+        self._needs_query = any(
+            part.kind == "percentile" or limits.get(part) == 0
+            for each in reader.requested
+            for part in (each, *each.parts)
         )
         self._inexact: Mask = np.zeros(0, dtype=bool)
         self.overflows = self.query_costs_too_much = False
@@ -78,14 +86,15 @@ class Progress:
     def is_mergeable(self) -> bool:
         """Whether the sums of all steps together give the exact answer.
 
-        Those of percentiles do not, nor do doubles hold large whole numbers, and Spark has an answer of its own where
-        something is divided by zero or beyond its type. `estimates` finds that out.
+        Those of percentiles do not, nor do averages of decimals, which is known before anything is read. Nor do doubles
+        hold large whole numbers, and Spark has an answer of its own where something is divided by zero or beyond its
+        type. `estimates` finds that out.
         """
         return self.are_mergeable(np.ones_like(self._inexact))
 
     def are_mergeable(self, groups: Mask) -> bool:
         """The same of some groups [group]. What others add up to stays an estimate, whatever doubles hold of it."""
-        return not (self._has_percentiles or self.overflows or (self._inexact & groups).any())
+        return not (self._needs_query or self.overflows or (self._inexact & groups).any())
 
     @property
     def bytes_read(self) -> int:
@@ -259,9 +268,11 @@ class Progress:
         return is_rounded(self.state, found, self._shares, limit)
 
     def _is_undefined(self, found: Estimates) -> Mask:
-        """Where [group] all rows give no correlation: what does not vary divides by zero."""
-        is_correlation = np.asarray(found.aggregate.kind == "corr")
-        return is_correlation & np.isnan(found.value) & self._has_all_rows
+        """Where [group] there is no correlation: what does not vary divides by zero. A sample of many keys tells it."""
+        if found.aggregate.kind != "corr":
+            return np.zeros(len(self.state.groups), dtype=bool)
+        keys = distinct_keys(self.state.sums[..., self.state.index(found.aggregate.moments)[0]])
+        return np.isnan(found.value) & (self._has_all_rows | (keys >= ENOUGH_KEYS))
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""
