@@ -31,6 +31,7 @@ from pyqbeast.core.errors import InvalidInputError
 
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")
 RATIO = Combination((SUM_A, SUM_B), Operation("/", Part(0), Part(1)))
+A_LESS_B = Combination((SUM_A, SUM_B), Operation("-", Part(0), Part(1)))
 NUMBERS = st.floats(-50, 50).filter(lambda number: abs(number) > 0.1)
 WRITTEN = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 TERMS = st.recursive(
@@ -110,6 +111,25 @@ def test_what_no_sample_has_seen_counts_for_each_part():
     rare = KnownBounds(1, {"a": (1.0, 3.0), "b": (1.0, 1e6)})
     status = [Status(int(estimate(state, RATIO, 0.1, known=known).status[0])) for known in (None, few, rare)]
     assert status == [Status.SAMPLE_ONLY, Status.BOUNDED, Status.HEAVY_TAIL]
+
+
+def test_the_largest_values_of_two_columns_are_not_what_one_row_has_done():
+    """Hardly anything was due and not paid, in the rows seen. In one that was not, nothing need have been paid."""
+    due = sample(A, A - 1e-3 * B, [A_LESS_B, RATIO])
+    others = sample(A, B, [A_LESS_B, RATIO])
+    known = KnownBounds(1, {"a": (1.0, 3.0), "b": (0.0, 3.0)})
+    for requested in (A_LESS_B, RATIO):
+        assert estimate(due, requested, 0.1, known=known).status[0] == Status.HEAVY_TAIL
+        found = estimate(others, requested, 0.1, known=known)
+        assert found.status[0] == Status.BOUNDED
+        assert found.unseen[0] < 0.1
+
+
+def test_a_correlation_of_rows_that_lie_on_a_line_is_upset_by_few_others():
+    x, noise = np.random.default_rng(5).uniform(1, 3, (2, 20_000))
+    corr, known = Aggregate("corr", ("a", "b")), KnownBounds(1, {"a": (1.0, 3.0), "b": (1.0, 3.0)})
+    for b, expected in ((0.98 * x + 0.02 * noise, Status.HEAVY_TAIL), (noise, Status.BOUNDED)):
+        assert estimate(sample(x, b, [corr]), corr, 0.1, known=known).status[0] == expected
 
 
 def test_all_rows_give_the_exact_number():

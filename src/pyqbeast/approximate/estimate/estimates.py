@@ -173,6 +173,9 @@ def _from_sums(
         if key_rows is not None:
             # Values that were seen are possible, whatever else is.
             seen = sums.reach(population, lambda column: spans[column])
+            if isinstance(requested, Combination) or requested.kind == "corr":
+                # No row need have had the largest value of each column. What one has done shows in its bucket.
+                seen = np.minimum(seen, share * np.abs(influence).max(axis=1))
             bounded = {column: np.array([span]) for column in spans if (span := known.span(column))}
             missed = key_rows * sums.reach(population, lambda column: (spans | bounded)[column]) - seen
         unseen = missed_keys(share, confidence) * missed / (high - low)
