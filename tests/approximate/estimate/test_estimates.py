@@ -172,6 +172,16 @@ def test_more_confidence_is_wider_and_more_data_narrower():
     assert estimate(state, AVG, 0.5).margin[0] < at[0.95]
 
 
+@pytest.mark.parametrize("magnitude", [-590, -540, -430, -360, 340, 480, 560, 900])
+def test_bounds_have_the_scale_of_the_values(magnitude):
+    """Powers of small and of large values are beyond what doubles hold."""
+    y = np.random.default_rng(6).lognormal(0, 1, 300)
+    unit, found = (estimate(sample(y * by, axes_for([AVG])), AVG, 0.1) for by in (1.0, 2.0**magnitude))
+    for end in ("low", "value", "high"):
+        expected = np.ldexp(getattr(unit, end)[0], magnitude)
+        assert getattr(found, end)[0] == pytest.approx(expected, rel=1e-9, abs=0)
+
+
 def test_not_a_number_is_never_answered_from_a_sample():
     found = estimate(sample([*Y, np.nan]), AVG, 0.1)
     assert np.isnan(found.value[0])

@@ -65,7 +65,12 @@ def bounds(
     buckets = influence.shape[1]
     share = np.asarray(fraction, dtype=np.float64).reshape(-1, *(1,) * (value.ndim - 1))
     with np.errstate(all="ignore"):
-        error = np.sqrt(np.maximum(1 - share, 0) * (buckets - 1) / buckets * np.sum(influence**2, axis=1))
+        # Doubles hold no powers of very small or very large numbers, so each counts as a share of the largest one.
+        largest = np.abs(influence).max(axis=1)
+        largest = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        influence = influence / largest[:, None]
+        squared = np.maximum(1 - share, 0) * (buckets - 1) / buckets * np.sum(influence**2, axis=1)
+        error = largest * np.sqrt(squared)
         centred = influence - influence.mean(axis=1, keepdims=True)
         # NumPy takes ten times as long for a third or fourth power as for the products.
         squares = centred * centred
