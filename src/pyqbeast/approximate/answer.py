@@ -18,6 +18,7 @@ from pyqbeast.approximate.estimate.rounding import (
     LAST_MOMENT,
     PLACES_OF_MOMENTS,
     known_numbers,
+    shown_bounds,
 )
 from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
 from pyqbeast.approximate.requested_aggregates import KIND_OF_SPARK_CLASS, RequestedAggregates
@@ -133,7 +134,7 @@ def _values_of(
     for ordinal, aggregate in enumerate(aggregates.of_outputs):
         if aggregate is not None:
             found = estimates[aggregate]
-            for name, values in zip("vlh", (found.value, found.low, found.high), strict=True):
+            for name, values in zip("vlh", (found.value, *shown_bounds(found)), strict=True):
                 fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
                 columns.append(known_numbers(state, found, values))
     return fields, columns

@@ -28,6 +28,7 @@ from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
     in_calendar,
     known_numbers,
+    shown_bounds,
 )
 from pyqbeast.approximate.estimate.selection import (
     Choice,
@@ -168,7 +169,7 @@ class _Values:
         for name, aggregate in request.aggregates.items():
             found = self.estimates[aggregate]
             value, low, high = (
-                known_numbers(self.state, found, values) for values in (found.value, found.low, found.high)
+                known_numbers(self.state, found, values) for values in (found.value, *shown_bounds(found))
             )
             kind, exact = request.value_type(aggregate), self.exact.get(aggregate, {})
             # Bounds of other estimates stay doubles: as whole numbers they could be rounded to the wrong side.

@@ -461,6 +461,17 @@ def test_the_best_answer_for_a_budget(table):
         scan.tolerance(wanted, budget=1)
 
 
+def test_bounds_that_rows_not_seen_may_exceed_are_not_shown(tmp_path, rows):
+    """The writer recorded a key of a tenth of all rows, which the part that is read may not have."""
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows, key_rows=ROWS // 10))
+    found = scan.tolerance({"total": ("n", "sum"), "last": ("n", "max")}, budget="300 KB")
+    assert found.worth == {"total": "rows not seen may exceed any bounds", "last": "certain bounds"}
+    (row,) = found.table.to_pylist()
+    assert row["total"] == pytest.approx(truth(rows)["total"], rel=0.2)
+    assert (row["total_low"], row["total_high"]) == (None, None)
+    assert row["last_high"] == pc.max(rows["n"]).as_py()
+
+
 def test_a_log_that_deletes_more_rows_than_there_are(tmp_path):
     """No count of rows below zero, also not where rows of other files hide it."""
     vector = DeletionVector([0, 7]).to_inline()

@@ -28,7 +28,7 @@ WORTH = {
     Status.SAMPLE_ONLY: "sample only",
     Status.CERTAIN: "certain bounds",
     Status.FEW_KEYS: "too few keys for bounds",
-    Status.HEAVY_TAIL: "rows not seen may exceed the bounds",
+    Status.HEAVY_TAIL: "rows not seen may exceed any bounds",
     Status.LEFT_TO_QUERY: "only the query in full tells it, which costs more than the budget",
 }
 

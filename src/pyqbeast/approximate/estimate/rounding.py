@@ -216,6 +216,15 @@ def in_calendar(micros: int) -> int:
     return micros
 
 
+def shown_bounds(found: Estimates) -> tuple[FloatArray, FloatArray]:
+    """The bounds [group] that an answer shows: NaN where rows not seen may exceed them.
+
+    Such bounds only tell how much more to read.
+    """
+    is_exceeded = found.status == Status.HEAVY_TAIL
+    return np.where(is_exceeded, np.nan, found.low), np.where(is_exceeded, np.nan, found.high)
+
+
 def known_numbers(state: State, found: Estimates, values: FloatArray) -> list[float | None]:
     """Values or bounds [group] of estimates; None where there is no number, or a bound that is not known."""
     # An infinite bound of a finite value says nothing.
