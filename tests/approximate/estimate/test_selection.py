@@ -26,6 +26,7 @@ from pyqbeast.approximate.estimate.selection import (
     Negation,
     Selection,
     choice,
+    deciding,
     nulls_of,
     verdict_of,
 )
@@ -281,6 +282,50 @@ def one_of(estimates, sample):
         if field.name != "aggregate"
     }
     return dataclasses.replace(estimates, **fields)
+
+
+@pytest.mark.parametrize("kind", ["lognormal", "normal"])
+def test_few_skewed_keys_decide_by_wider_bounds(kind):
+    """All hundred groups meet the condition, barely. Of 20 answers one may say of some group that it does not."""
+    rng, shape = np.random.default_rng(3), (100, 150)
+    selection = Selection(Comparison(AVG, ">", 0.999))
+    confidence = selection.confidence(100, 0.95)
+    wrong = {"as shown": 0, "deciding": 0}
+    for _ in range(20):
+        y = rng.lognormal(-1.125, 1.5, shape) if kind == "lognormal" else rng.normal(1, 0.3, shape)
+        slot = (np.arange(100)[:, None] * 128 + rng.integers(0, 128, shape)).ravel()
+        state = State.empty(AXES, [(group,) for group in range(100)])
+        for at, moment in enumerate(AXES.moments):
+            sums = np.bincount(slot, y.ravel() ** sum(moment.powers), 100 * 128)
+            state.sums[..., at] = sums.reshape(100, 128)
+        told = estimate(state, AVG, 0.05, confidence)
+        for name, each in (("as shown", told), ("deciding", deciding(told, confidence, key_rows=1))):
+            said = verdict_of(selection, {AVG: each}, {AVG: np.zeros(100, bool)}, np.ones(100), COMPLETE)
+            wrong[name] += not said.possible.all()
+    assert wrong["deciding"] <= 1
+    assert (wrong["as shown"] > 2) == (kind == "lognormal")
+
+
+def test_the_keys_without_which_bounds_are_wider_grow_with_the_confidence():
+    told = made([(1, 2, 4)])
+
+    def bounds(keys, confidence, found=told, key_rows=1):
+        held = dataclasses.replace(found, keys=np.array([float(keys)]))
+        said = deciding(held, confidence, key_rows)
+        return said.low[0], said.high[0]
+
+    assert bounds(40, 0.9) == bounds(100, 0.95) == (1, 4)
+    for confidence, enough in ((0.99, 516), (0.999, 2_240), (0.9999, 6_120)):
+        assert bounds(enough, confidence) == pytest.approx((1, 4), abs=1e-3)
+        assert bounds(enough * 2, confidence) == (1, 4)
+        assert bounds(enough / 64, confidence) == pytest.approx((0, 6), abs=1e-2)
+    exact = made([(2, 2, 2)], status=Status.EXACT)
+    assert bounds(1, 0.9999, exact) == (2, 2)
+    # A number of keys is not skewed, but rows of keys of several rows may be.
+    counted = made([(1, 2, 4)], COUNT)
+    assert bounds(100, 0.9999, counted) == (1, 4)
+    assert bounds(100, 0.9999, counted, key_rows=2)[0] < 1
+    assert bounds(100, 0.9999, counted, key_rows=None)[0] < 1
 
 
 @pytest.mark.repetitions

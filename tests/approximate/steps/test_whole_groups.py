@@ -14,10 +14,12 @@ from pyqbeast.approximate.estimate import (
     KnownBounds,
     State,
     Status,
+    Step,
     value_span,
 )
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits
+from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
@@ -204,6 +206,17 @@ def test_a_budget_leaves_the_list_as_it_is():
     assert progress.bytes_read <= least
     assert not progress.completeness(0.95).complete
     assert progress.completeness(0.95).between == {"kind": (0, 19)}
+
+
+def test_a_choice_among_groups_takes_wider_bounds_than_an_answer():
+    """A condition that the bounds of 0.99 of a group exclude, but not those that decide from so few keys."""
+    progress = Progress(Table([1_500] * 5), Selection(Comparison(SUM, ">", 1.0)))
+    progress.read(Step(WEIGHT_MIN, int(BANDS[1]), 1, 0.125))
+    high = progress.estimates(1 - 0.05 / 6)[SUM].high
+    for beyond, is_possible in ((0.01, True), (0.5, False)):
+        decided = Progress(Table([1_500] * 5), Selection(Comparison(SUM, ">", high.max() * (1 + beyond))))
+        decided.read(Step(WEIGHT_MIN, int(BANDS[1]), 1, 0.125))
+        assert decided.verdict(0.95).possible.any() == is_possible
 
 
 def held_bounds(values, repetitions):

@@ -99,6 +99,13 @@ class Estimates:
             return np.maximum(self.high - self.value, self.value - self.low)
 
 
+def counts_keys(requested: Requested, key_rows: float | None) -> bool:
+    """Whether an estimate is a number of keys: a count where no key has more than one row, or one distinct value."""
+    if requested.kind not in COUNTS:
+        return False
+    return key_rows == 1 or all(part.one_per_key for part in requested.parts)
+
+
 def is_null(state: State, found: Estimates) -> NDArray[np.bool_]:
     """Whether the value of each group [group] is NULL in SQL: no rows take part, or too few, or it divides by 0.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,13 +18,16 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.combination import Combination, Requested, difference
-from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, Status, is_null
+from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, Status, counts_keys, is_null
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
 from pyqbeast.approximate.estimate.state import FloatArray, Group, State
 
 Mask: TypeAlias = NDArray[np.bool_]
+
+#: At this confidence bounds hold from the fewest keys on.
+_OF_FEWEST_KEYS = 0.95
 
 
 class Comparison(NamedTuple):
@@ -185,6 +189,31 @@ def verdict_of(
     if selection.limit is not None and selection.first is not None:
         sure, possible = _of_the_first(selection, between[selection.first], sure, possible)
     return Verdict(having[:-1], sure[:-1], possible[:-1], bool(possible[-1]))
+
+
+def deciding(found: Estimates, confidence: float, key_rows: float | None) -> Estimates:
+    """Estimates with bounds as wide as it takes where many groups are decided by them, each with a high confidence.
+
+    What the corrections for skewness leave grows in the tails with the sixth power of the normal quantile, and falls
+    with the keys. So bounds of few keys are wider by the sixth root of what they lack of these. Averages of lognormal
+    values with the deviation 1.5 then miss about as often as is said, where they missed up to ten times as often; those
+    of tamer values less often. A count of keys is a Poisson variable, whose bounds hold at any confidence.
+
+    Args:
+        found: the estimates, with bounds of this confidence.
+        confidence: of each bound.
+        key_rows: of the most frequent key; None where it is not known.
+    """
+    if counts_keys(found.aggregate, key_rows):
+        return found
+    quantile, of_fewest = (NormalDist().inv_cdf((1 + each) / 2) for each in (confidence, _OF_FEWEST_KEYS))
+    is_bounded = np.isin(found.status, (Status.BOUNDED, Status.SAMPLE_ONLY))
+    with np.errstate(all="ignore"):
+        wider = quantile / of_fewest * (found.aggregate.min_keys / found.keys) ** (1 / 6)
+        wider = np.where(is_bounded, np.maximum(wider, 1.0), 1.0)
+        low = np.where(wider > 1, found.value - (found.value - found.low) * wider, found.low)
+        high = np.where(wider > 1, found.value + (found.high - found.value) * wider, found.high)
+    return replace(found, low=low, high=high)
 
 
 def nulls_of(state: State, estimates: Mapping[Requested, Estimates]) -> dict[Requested, Mask]:

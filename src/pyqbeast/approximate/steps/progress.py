@@ -30,7 +30,14 @@ from pyqbeast.approximate.estimate.rounding import (
     left_to_query,
     with_values,
 )
-from pyqbeast.approximate.estimate.selection import Mask, Selection, Verdict, nulls_of, verdict_of
+from pyqbeast.approximate.estimate.selection import (
+    Mask,
+    Selection,
+    Verdict,
+    deciding,
+    nulls_of,
+    verdict_of,
+)
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
     FloatArray,
@@ -302,7 +309,9 @@ class Progress:
         differences: dict[Requested, Estimates] = {
             apart: self._estimate(apart, each) for apart in self._selection.differences
         }
-        return verdict_of(self._selection, differences | found, nulls, self.rows_at_most(each), missing)
+        key_rows = self.reader.known.key_rows
+        decided_by = {of: deciding(told, each, key_rows) for of, told in (differences | found).items()}
+        return verdict_of(self._selection, decided_by, nulls, self.rows_at_most(each), missing)
 
     def rows_at_most(self, confidence: float) -> FloatArray:
         """An upper bound of the rows of each group [group]."""
