@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from decimal import Decimal
 
 import pytest
@@ -11,11 +12,18 @@ from hypothesis import strategies as st
 
 from pyqbeast.plot.gather.scales import MOST_STEPS, NO_STEP, Scale
 
+DECIMALS = st.decimals(-(10**20), 10**20, places=6)
+DOUBLES = st.floats(allow_nan=False)
+LONGS = st.integers(-(2**63), 2**63 - 1)
 TIMES = st.datetimes(dt.datetime(1, 1, 3), dt.datetime(9999, 12, 30))
 KINDS = [
-    st.integers(-(2**63), 2**63 - 1),
-    st.floats(allow_nan=False),
-    st.decimals(-(10**20), 10**20, places=6),
+    LONGS,
+    # Numbers that are one double, or near it.
+    LONGS.flatmap(lambda low: st.integers(low, low + 1_000)),
+    DOUBLES,
+    DOUBLES.flatmap(lambda low: st.sampled_from([low, math.nextafter(low, math.inf)])),
+    DECIMALS,
+    DECIMALS.flatmap(lambda low: st.sampled_from([low, low + 1, low + 100])),
     st.dates(),
     TIMES,
     TIMES.map(lambda time: time.replace(tzinfo=dt.timezone.utc)),
@@ -45,6 +53,14 @@ def test_a_range_of_steps_reads_what_holds_a_value_between_them(pairs):
         (0, 97, ["0", "1", "2", "3"]),
         (21, 999_993, ["21", "20,000", "40,000"]),
         (0.03, 999.96, ["0.03", "20", "40"]),
+        (0.9, math.nextafter(0.9, 1), ["0.90000000000000002", "0.90000000000000013"]),
+        (2**63 - 501, 2**63 - 1, ["9,223,372,036,854,775,307", "9,223,372,036,854,775,310"]),
+        (1541815603606036480, 1541815603606036730, [f"1,541,815,603,606,036,{n}" for n in (480, 485, 490)]),
+        (
+            Decimal(12345678901234567890123456789012345678),
+            Decimal(12345678901234567890123456789012345690),
+            [f"12,345,678,901,234,567,890,123,456,789,012,345,{n}" for n in ("678", "678.2", "678.4")],
+        ),
         (Decimal("0.10"), Decimal("1.05"), ["0.10", "0.11", "0.12"]),
         (dt.date(2020, 2, 27), dt.date(2020, 3, 5), ["2020-02-27", "2020-02-28", "2020-02-29"]),
         (dt.datetime(2020, 1, 1), dt.datetime(2020, 3, 1), ["2020-01-01", "2020-01-02"]),

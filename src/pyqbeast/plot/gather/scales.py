@@ -8,7 +8,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from typing import Any
 
 from pyqbeast.core.format.types import Value, epoch_milliseconds
@@ -19,6 +19,8 @@ MOST_STEPS = 101
 NO_STEP = 255
 
 _PARTS = MOST_STEPS - 3
+#: Room for all digits of what divides the largest decimals by the smallest.
+_EXACT = Context(prec=100)
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 #: Round steps of time in microseconds, up to a day.
@@ -91,12 +93,15 @@ def _spaced(low: Any, high: Any) -> list[Any]:  # noqa: ANN401 (numbers, dates o
     if isinstance(low, dt.date):
         days = _spaced(low.toordinal(), high.toordinal())
         return [dt.date.fromordinal(day) for day in days]
-    step = _round_up(max(sys.float_info.min, float(high) / _PARTS - float(low) / _PARTS))
     if isinstance(low, int):
-        return _multiples(low, high, max(1, int(step)))
+        return _multiples(low, high, _round_up_whole(-((low - high) // _PARTS)))
     if isinstance(low, Decimal):
-        exact = Decimal(repr(step))
-        return [number * exact for number in _multiples(int(low // exact), int(high // exact), 1)]
+        with localcontext(_EXACT):
+            exact = Decimal(repr(_round_up(float((high - low) / _PARTS))))
+            return [number * exact for number in _multiples(int(low // exact), int(high // exact), 1)]
+    # The parts of two neighbours are one number, and the distance between the largest doubles is infinite.
+    part = (high - low) / _PARTS if high - low < math.inf else high / _PARTS - low / _PARTS
+    step = _round_up(max(sys.float_info.min, part))
     return [float(f"{n * step:.12g}") for n in _multiples(int(low // step), int(high // step), 1)]
 
 
@@ -108,6 +113,12 @@ def _round_up(step: float) -> float:
     """1, 2 or 5 times a power of ten, the least that is not below a step."""
     power = math.floor(math.log10(step))
     return next(rounded for m in (1, 2, 5, 10) if (rounded := float(f"{m}e{power}")) >= step or m == 10)
+
+
+def _round_up_whole(step: int) -> int:
+    """The same of a whole number, to its last digit."""
+    power: int = 10 ** (len(str(step)) - 1)
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= step)
 
 
 def _time_step(step: float) -> int:
