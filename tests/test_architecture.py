@@ -32,7 +32,7 @@ ALLOWED = {
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
     "core.html": [],
-    "core.explanation": ["core.format", "core.html"],
+    "core.explanation": ["core.format", "core.html", "core.secrets"],
     "core.format": ["core.errors"],
     "core.transform": ["core.errors", "core.format"],
     "core.sampling": ["core.errors", "core.format", "core.revisions"],

@@ -6,6 +6,7 @@ import click
 
 import pyqbeast
 from pyqbeast.cli import common
+from pyqbeast.core.secrets import without_secrets
 
 
 @common.command
@@ -21,9 +22,9 @@ def convert(identifier: str, columns: str, cube_size: int | None, output: common
     table = pyqbeast.convert(
         spark, identifier, columns_to_index=[name.strip() for name in columns.split(",")], cube_size=cube_size
     )
-    indexed = table.columns_to_index
+    path, indexed = without_secrets(table.path), table.columns_to_index
     common.show(
         output,
-        lambda: {"path": table.path, "columns": indexed, "cube_size": table.cube_size},
-        lambda: f"{table.path}: indexed by {', '.join(indexed)} from now on",
+        lambda: {"path": path, "columns": indexed, "cube_size": table.cube_size},
+        lambda: f"{path}: indexed by {', '.join(indexed)} from now on",
     )

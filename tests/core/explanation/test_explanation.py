@@ -74,6 +74,26 @@ def test_weight_columns_are_not_indexed():
     assert "as carrier is not among the indexed columns (day, id)" in told
 
 
+def test_no_explanation_shows_the_secrets_of_a_url():
+    of_file = {"files": 5, "bytes": 10, "rows": 3}
+    described = {
+        "version": 3,
+        "indexed_columns": [],
+        "hashed_columns": [],
+        "total": of_file,
+        "opened": of_file,
+        "conditions": [
+            {"text": "x > 1", "columns": ["x"], "skips": dict.fromkeys(of_file, 0), "is_usable": True}
+        ],
+    }
+    places = "https://user:secret@host/t?sig=secret", "https://user:secret@host/a, https://user:secret@host/b"
+    told = Explanation(tuple(TableScan.from_json({**described, "table": place}) for place in places))
+    for text in (str(told), told._repr_html_(), json.dumps(told.to_dict()), repr(told)):
+        assert "https://user:***@host/t?sig=***" in text
+        assert "https://user:***@host/a, https://user:***@host/b" in text
+        assert "secret" not in text
+
+
 def test_programs_get_the_same_figures():
     scan = json.loads(json.dumps(Explanation((SAMPLE,)).to_dict()))["scans"][0]
     assert scan["opened"] == {"files": 2, "bytes": 10_000, "rows": 500}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyqbeast.core.format.weight import fraction_of
+from pyqbeast.core.secrets import without_secrets
 
 #: Who skips files, by the reason: the index, or what Delta does for every table.
 SKIPPED_BY = {
@@ -49,7 +50,7 @@ class TableScan:
     """What a query opens of one table in one place.
 
     Attributes:
-        table: the path of the table, or what Spark calls another source.
+        table: the path of the table, without the secrets of a URL, or what Spark calls another source.
         version: of a Delta table; None for everything else.
         indexed_columns: in order; none where the table is not indexed.
         hashed_columns: those whose hash is the weight: the indexed columns, and the weight columns after them.
@@ -87,7 +88,7 @@ class TableScan:
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> TableScan:
         """The scan as the JVM's side describes it; see `QueryScans.java`."""
-        fields = dict(described)
+        fields = {**described, "table": without_secrets(described["table"])}
         for name in {"total", "opened", "unindexed", "stale", "ran"} & fields.keys():
             fields[name] = Amount(**fields[name])
         skipped = fields.get("skipped", {})

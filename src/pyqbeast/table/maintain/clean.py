@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_whole_number
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.verification.stored_files import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
@@ -55,4 +56,4 @@ def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: 
             f"which running writes and readers of older versions need. Lower the property, or set {_CHECK} to false "
             "where nobody else uses the table"
         ) from error
-    return CleanReport(path, dry_run, tuple(sorted(files)))
+    return CleanReport(without_secrets(path), dry_run, tuple(map(without_secrets, sorted(files))))

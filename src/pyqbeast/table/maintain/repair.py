@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import CommitConflictError
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.table.maintain.changed_files import changed_files
 from pyqbeast.table.maintain.plan_repair import RepairPlan, plan_repair
 from pyqbeast.table.maintain.repair_texts import Remedy
@@ -78,7 +79,7 @@ def repair(spark: SparkSession, path: str, *, dry_run: bool) -> RepairReport:
         seen.statistics,
         are_tags_compared=seen.are_tags_compared,
     )
-    report = RepairReport(path, dry_run, None, len(plan.changes), plan.healed, plan.left)
+    report = RepairReport(without_secrets(path), dry_run, None, len(plan.changes), plan.healed, plan.left)
     if dry_run or not (plan.changes or plan.settings):
         return report
     return _commit(spark, path, seen, plan, report)

@@ -19,6 +19,7 @@ from pyqbeast.core.errors import CommitConflictError, FormatError
 from pyqbeast.core.format import constants
 from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.location import Location
+from pyqbeast.core.secrets import without_secrets
 from pyqbeast.table.locate import find_path
 
 #: How often the upgrade starts again after another writer came first.
@@ -178,7 +179,9 @@ class _Attempt:
         settings = [
             key for key in self.log.configuration if key.startswith(constants.LEGACY_REPLICATED_SET_PREFIX)
         ]
-        return UpgradeReport(self.path, dry_run, None, self._changes(), tuple(sorted(settings)))
+        return UpgradeReport(
+            without_secrets(self.path), dry_run, None, self._changes(), tuple(sorted(settings))
+        )
 
     def _changes(self) -> tuple[RevisionChanges, ...]:
         revision = F.col(_REVISION).alias("revision")
