@@ -101,6 +101,12 @@ def optimized(files):
     return QbeastTable(SESSION, "/t").optimize(files=files)
 
 
+def test_convert_reads_the_backticks_of_a_path_as_sql_does():
+    """As the advice of an explanation, and that for a path without a table, write them."""
+    assert convert._kind_and_path(SESSION, "parquet.`/a``b`") == ("parquet", "/a`b")
+    assert convert._kind_and_path(SESSION, "Delta.`/a``b```") == ("delta", "/a`b`")
+
+
 def test_convert_takes_columns_without_their_kinds():
     assert "convert takes no kinds such as 'hashing'" in convert._meant("id:hashing", ["id"])
     assert convert._meant("idd", ["id"]) == "; did you mean 'id'?"

@@ -24,7 +24,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.core.format.constants import TAG_REVISION
 from pyqbeast.core.format.file_tags import INDEX_TAGS
-from pyqbeast.core.format.names import column_named, did_you_mean
+from pyqbeast.core.format.names import column_named, did_you_mean, quoted_name
 from pyqbeast.core.format.types import format_type
 from pyqbeast.core.location import location_text
 from pyqbeast.core.revisions.evolution import checked_cube_size
@@ -133,11 +133,11 @@ def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
     """The format and the path of what is to be converted."""
     match = _BY_PATH.fullmatch(identifier.strip())
     if match:
-        return match[1].lower(), match[2]
+        return match[1].lower(), match[2].replace("``", "`")
     if "`" in identifier or "/" in identifier:
         raise InvalidInputError(
             f"{identifier!r} names no table to convert: write parquet.`/path`, delta.`/path` or the name of a table"
-            + ("" if "`" in identifier else f"; did you mean 'parquet.`{identifier}`'?")
+            + ("" if "`" in identifier else f"; did you mean {f'parquet.{quoted_name(identifier)}'!r}?")
         )
     if not spark.catalog.tableExists(identifier):
         raise TableNotFoundError(f"there is no table {identifier!r} in the catalog")
@@ -194,7 +194,7 @@ def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequenc
     inside = (locations.url_decode(file).split(root, 1)[-1] for file in rows.inputFiles())
     if any("=" in folder for file in inside for folder in file.split("/")[:-1]):
         raise _partitioned(identifier)
-    bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.`{path}`")
+    bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.{quoted_name(path)}")
 
 
 def _store_staging(

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import NotIndexedError, TableNotFoundError
+from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_of_indexed
 
@@ -21,7 +22,7 @@ def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
     if not log.exists:
         raise TableNotFoundError(
             f"there is no Delta table at {path}; Parquet files there become an indexed one by "
-            f"pyqbeast.convert(spark, 'parquet.`{path}`', columns_to_index=[…])"
+            f"pyqbeast.convert(spark, {f'parquet.{quoted_name(path)}'!r}, columns_to_index=[…])"
         )
     revisions = revisions_of_indexed(path, log.configuration, is_partitioned=log.is_partitioned)
     return revisions.named_as(log.schema.names)

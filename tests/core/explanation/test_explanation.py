@@ -121,6 +121,11 @@ def test_what_would_help(change, sentence):
     assert sentence in told
 
 
+def test_the_advice_quotes_any_path():
+    (told,) = advice(replace(SAMPLE, table="/it's `a`", indexed_columns=(), conditions=(on("day"),)))
+    assert """pyqbeast.convert(spark, "delta.`/it's ``a```", columns_to_index=[…])""" in told
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyqbeast.core.explanation.scans import Condition, TableScan
+from pyqbeast.core.format.names import quoted_name
 
 
 def advice(scan: TableScan) -> list[str]:
@@ -15,7 +16,10 @@ def advice(scan: TableScan) -> list[str]:
 def _advice(scan: TableScan) -> Iterator[str]:
     if scan.opened is None or scan.total is None or scan.version is None or scan.opened.files <= 1:
         return
-    index_it = f"pyqbeast.convert(spark, 'delta.`{scan.table}`', columns_to_index=[…]) indexes the table where it lies"
+    identifier = f"delta.{quoted_name(scan.table)}"
+    index_it = (
+        f"pyqbeast.convert(spark, {identifier!r}, columns_to_index=[…]) indexes the table where it lies"
+    )
     if scan.drawn_by_spark is not None:
         if scan.indexed_columns:
             yield (

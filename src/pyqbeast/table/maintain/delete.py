@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyqbeast import bridge
 from pyqbeast.bridge.row_deletion import MarkedFile, RowDeletion, delete_where
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UnsupportedError
+from pyqbeast.core.format.names import quoted_name
 from pyqbeast.deletion_vectors.table import find_file, read_vector
 from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
 from pyqbeast.delta_log import locations
@@ -107,7 +108,7 @@ def _unsupported(path: str, error: Exception) -> UnsupportedError:
 
 def _how_to_enable(path: str) -> str:
     change = f"SET TBLPROPERTIES ('{VECTORS_PROPERTY}' = 'true')"
-    return f"ALTER TABLE delta.`{path}` {change} makes it take them from now on"
+    return f"ALTER TABLE delta.{quoted_name(path)} {change} makes it take them from now on"
 
 
 def _first_line(error: Exception) -> str:
