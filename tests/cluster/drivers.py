@@ -28,7 +28,7 @@ def kill_driver(master: str, place: Path, first: int, later: float) -> None:
     # The driver's JVM is a process of its own: both are killed, as a machine that goes away would.
     driver = subprocess.Popen(command, start_new_session=True)
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not set(place.rglob("*.parquet")) - before:
             assert driver.poll() is None, "the driver ended before it wrote a file"
             assert time.monotonic() < deadline, "the driver wrote no file"
