@@ -328,6 +328,16 @@ def test_the_keys_without_which_bounds_are_wider_grow_with_the_confidence():
     assert bounds(100, 0.9999, counted, key_rows=None)[0] < 1
 
 
+@pytest.mark.parametrize(
+    ("groups", "confidence", "together"),
+    [(10, 0.95, 0.95), (499, 0.95, 0.95), (999, 0.95, 0.9), (20_000, 0.95, 0.0), (9, 0.9999, 0.999)],
+)
+def test_the_bounds_of_many_groups_hold_together_with_less(groups, confidence, together):
+    selection = Selection(Comparison(AVG, ">", 1.0))
+    assert selection.confidence(groups, confidence) <= 0.9999
+    assert selection.confidence_together(groups, confidence) == pytest.approx(together)
+
+
 @pytest.mark.repetitions
 @pytest.mark.parametrize("name", ["heavy", "clusters", "held out"])
 def test_the_sure_groups_belong_and_the_impossible_do_not(name):

@@ -61,6 +61,21 @@ def test_the_first_groups_in_their_order(table):
     assert {*found.choice.doubtful, *found.choice.left_out} == {(4,), (5,)}
 
 
+@pytest.mark.parametrize(
+    ("groups", "left", "told"),
+    [(9, 0.95, "with 0.95:"), (1_199, 0.88, "with 0.88:"), (59_999, 0.0, "with no confidence for so many")],
+)
+def test_the_more_groups_the_less_is_said_of_all_of_them(tmp_path, groups, left, told):
+    ids = np.arange(ROWS)
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "g": ids % groups}), key_rows=1))
+    found = scan.tolerance({"n": ("*", "count")}, budget="200 KB", by=["g"], having="n > 1")
+    assert not found.exact
+    assert found.table.num_rows
+    assert found.choice.confidence == pytest.approx(left)
+    assert f"Which groups belong to the answer, {told}" in str(found)
+    assert "Each bound holds with 0.95 by itself" in str(found)
+
+
 def test_an_order_alone_keeps_all_groups(table):
     scan = pyqbeast.scan(table)
     found = scan.tolerance(ASKED, error=0.1, by=["g"], order_by="g DESC")

@@ -100,7 +100,7 @@ class Outcome(ABC):
         if self.groups is not None:
             out.append(_about_groups(self.groups, self.confidence))
         if self.choice is not None:
-            out.append(_about_choice(self.choice, self.confidence))
+            out.append(_about_choice(self.choice))
         return out
 
     @property
@@ -127,7 +127,7 @@ def _about_groups(groups: Completeness, confidence: float) -> str:
     )
 
 
-def _about_choice(choice: Choice, confidence: float) -> str:
+def _about_choice(choice: Choice) -> str:
     """Which groups may be in the answer and should not, or the other way round."""
     doubts = [
         ("in the answer and may not belong to it", choice.doubtful),
@@ -136,7 +136,10 @@ def _about_choice(choice: Choice, confidence: float) -> str:
     out = [f"{len(groups):,} are {what}: {_named(groups)}" for what, groups in doubts if groups]
     out += ["groups that the sample missed may belong to it"] if choice.missing else []
     said = "; ".join(out) or "these are the groups of the exact answer"
-    return f"Which groups belong to the answer, with {confidence:.4g}: {said}."
+    with_what = f"with {choice.confidence:.4g}"
+    if choice.confidence == 0:
+        with_what = "with no confidence for so many of them together"
+    return f"Which groups belong to the answer, {with_what}: {said}."
 
 
 def _named(groups: Sequence[Group]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -105,9 +105,16 @@ class Selection:
         return list(dict.fromkeys(each.apart for each in comparisons if each.apart is not None))
 
     def confidence(self, groups: int, confidence: float) -> float:
-        """That of each bound, so that those of so many groups hold all together (Bonferroni)."""
-        bounds = groups * (len(self.requested) + len(self.differences)) + 1
-        return max(confidence, min(1 - (1 - confidence) / bounds, MOST_CONFIDENCE))
+        """That of each bound, so that those of so many groups hold all together (Bonferroni), as far as one can say."""
+        return max(confidence, min(1 - (1 - confidence) / self._bounds(groups), MOST_CONFIDENCE))
+
+    def confidence_together(self, groups: int, confidence: float) -> float:
+        """That with which all these bounds hold together: what is asked for, or what is left of it; 0 for nothing."""
+        each = self.confidence(groups, confidence)
+        return confidence if each < MOST_CONFIDENCE else max(0.0, 1 - self._bounds(groups) * (1 - each))
+
+    def _bounds(self, groups: int) -> int:
+        return groups * (len(self.requested) + len(self.differences)) + 1
 
 
 class Verdict(NamedTuple):
@@ -118,12 +125,14 @@ class Verdict(NamedTuple):
         sure: which surely belong to the answer.
         possible: which may belong to it.
         missing: whether a group that the sample missed may belong to it.
+        confidence: with which all of this holds together.
     """
 
     having: Mask
     sure: Mask
     possible: Mask
     missing: bool
+    confidence: float = 1.0
 
 
 class Between(NamedTuple):
@@ -371,18 +380,19 @@ def _count(values: FloatArray, than: FloatArray, side: Literal["left", "right"])
 class Choice:
     """How sure it is which groups belong to an answer that keeps some of them.
 
-    The statements hold together with the confidence of the answer, as long as there are so few bounds that each of them
-    needs no more than 0.9999 for that (at a confidence of 0.95 some 500 for one estimate).
-
     Attributes:
         doubtful: groups of the answer that may not belong to it.
         left_out: groups that are not in the answer and may belong to it.
         missing: whether groups that the sample missed may belong to it.
+        confidence: with which all of this holds together: that of the answer, or less where there are so many bounds
+            that each of them would need more than 0.9999 for that (at 0.95 from some 500 groups on); 0 where nothing is
+            left of it.
     """
 
     doubtful: tuple[Group, ...] = ()
     left_out: tuple[Group, ...] = ()
     missing: bool = False
+    confidence: float = field(default=1.0, compare=False)
 
 
 def choice(groups: Sequence[Group], shown: Mask, verdict: Verdict) -> Choice:
@@ -391,7 +401,12 @@ def choice(groups: Sequence[Group], shown: Mask, verdict: Verdict) -> Choice:
     def named(mask: Mask) -> tuple[Group, ...]:
         return tuple(group for group, is_named in zip(groups, mask, strict=True) if is_named)
 
-    return Choice(named(shown & ~verdict.sure), named(~shown & verdict.possible), verdict.missing)
+    return Choice(
+        named(shown & ~verdict.sure),
+        named(~shown & verdict.possible),
+        verdict.missing,
+        verdict.confidence,
+    )
 
 
 class SortKey(NamedTuple):

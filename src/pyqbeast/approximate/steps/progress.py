@@ -299,10 +299,13 @@ class Progress:
         return completeness(self.state, self.fraction, confidence, unread)
 
     def verdict(self, confidence: float) -> Verdict | None:
-        """Which groups the query keeps, all said together with this confidence; None if it keeps all of them."""
+        """Which groups the query keeps, all said together with this confidence as far as the bounds of so many groups
+        allow; None if it keeps all of them.
+        """
         if self._selection is None:
             return None
-        each = self._selection.confidence(len(self.state.groups), confidence)
+        groups = len(self.state.groups)
+        each = self._selection.confidence(groups, confidence)
         missing = self.completeness(each) or Completeness(complete=True)
         found = self.estimates(each)
         nulls = nulls_of(self.state, found)
@@ -311,7 +314,8 @@ class Progress:
         }
         key_rows = self.reader.known.key_rows
         decided_by = {of: deciding(told, each, key_rows) for of, told in (differences | found).items()}
-        return verdict_of(self._selection, decided_by, nulls, self.rows_at_most(each), missing)
+        verdict = verdict_of(self._selection, decided_by, nulls, self.rows_at_most(each), missing)
+        return verdict._replace(confidence=self._selection.confidence_together(groups, confidence))
 
     def rows_at_most(self, confidence: float) -> FloatArray:
         """An upper bound of the rows of each group [group]."""
