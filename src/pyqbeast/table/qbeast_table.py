@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from pyqbeast.approximate.estimate.outcome import Outcome
     from pyqbeast.plot import Page
 
+#: What Spark draws samples by where it has to draw them itself: the same rows each time. Any number does.
+_SAMPLE_SEED = 1
+
 
 class QbeastTable:
     """An indexed table. Every call looks at the newest version of the table.
@@ -103,14 +106,17 @@ class QbeastTable:
         Args:
             fraction: the share.
             seed: without one the sample is always the same, the rows of lowest weight, and reads about that share of
-                the files. Each seed picks another sample, row by row and independent of all others, also where
+                the files. Where these would not be about that share of the rows, Spark draws it from the whole table,
+                with a warning. Each seed picks another sample, row by row and independent of all others, also where
                 samples are nested or joined; it reads the whole table.
 
         Raises:
             InvalidInputError: `fraction` is no number from 0 to 1.
         """
         share = checked_fraction(fraction)
-        return self.df().sample(fraction=share) if seed is None else self.df().filter(F.rand(seed) < share)
+        if seed is None:
+            return self.df().sample(fraction=share, seed=_SAMPLE_SEED)
+        return self.df().filter(F.rand(seed) < share)
 
     def metrics(self, revision: int | None = None) -> IndexMetrics:
         """Figures of the index of a revision, by default of the latest. `str()` of them is a page to read.

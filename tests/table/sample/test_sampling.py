@@ -162,6 +162,21 @@ def test_the_switch(spark, path, table):
         assert count(table) == ROWS
 
 
+def test_a_sample_of_the_table_is_the_same_where_spark_draws_it(spark, path, table_path):
+    """Of keys that are coarser than the fraction, and where samples are left to Spark."""
+    rows = spark.range(ROWS).selectExpr("id", "id % 4 AS a")
+    save(rows, table_path, columnsToIndex="a", cubeSize=2_000)
+    coarse = QbeastTable.for_path(spark, table_path)
+    assert coarse.metrics().key_granularity > 0.1
+    first = ids(coarse.sample(0.1))
+    assert ids(coarse.sample(0.1)) == first
+    assert len(first) == pytest.approx(0.1 * ROWS, rel=0.1)
+    assert ids(coarse.sample(0.1, seed=1)) != ids(coarse.sample(0.1, seed=2))
+    with under(spark, {"spark.qbeast.sample.pushdown": "false"}):
+        table = QbeastTable.for_path(spark, path)
+        assert ids(table.sample(0.1)) == ids(table.sample(0.1)) != expected_ids(spark, 0.1)
+
+
 def test_time_travel(spark, table_path):
     save(rows_2d(spark, 3_000), table_path)
     first = spark.sql(f"DESCRIBE HISTORY delta.`{table_path}`").first()["timestamp"]
