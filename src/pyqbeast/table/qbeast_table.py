@@ -251,7 +251,7 @@ class QbeastTable:
         Args:
             revision: by default the latest. 0 stands for the files that are not indexed yet: they join the latest
                 revision, or a new one where its ranges have to grow.
-            files: rewrite exactly these, by their names in `blocks()`, whatever their revisions.
+            files: rewrite these, by their names in `blocks()`, whatever their revisions, and all files of broken cubes.
             fraction: above 0, up to 1. Only files that a sample of this fraction reads; of revision 0 the oldest files
                 up to this share of its bytes.
 
