@@ -28,7 +28,8 @@ def compute_quantiles_for_column(
         column: a top-level column of a type that can be indexed.
         number_of_quantiles: how many parts, n.
         relative_error: how far a value's rank among the rows may be off, as a share of all rows; 0 is exact and
-            slow. It has no effect on texts, which Spark's own range partitioning cuts.
+            slow. Where it is more than a part of the rows, as by default, several of the values may be one. It has no
+            effect on texts, which Spark's own range partitioning cuts.
 
     Returns:
         for numbers n + 1 doubles, the smallest and the largest value among them; dates and timestamps in milliseconds
