@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from benchmarks import report, results
+from benchmarks import report, results, scale
 from benchmarks.measure import Case, Peer, Reading, Spread, measure, ratios, values
 from benchmarks.results import Result
 from benchmarks.tpch import queries
@@ -140,3 +141,10 @@ def test_the_page_of_the_repository_is_drawn_from_its_results():
 def test_there_are_22_queries():
     assert len(queries(10)) == 22
     assert "0.0001 / 10" in queries(10)["q11"]
+
+
+def test_the_table_of_the_guide_to_scale_can_be_made_anew():
+    """Of fewer sampled rows; whoever changes what plans a write learns here that it calls it."""
+    line = scale.line(np.random.default_rng(1), 0.01, sampled=2_000)
+    assert line.startswith("| 0.01 TB | 1e+08 | ")
+    assert line.count("|") == 8
