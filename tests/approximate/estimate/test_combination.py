@@ -24,21 +24,36 @@ from pyqbeast.approximate.estimate import (
     grid_from,
     grid_probabilities,
 )
-from pyqbeast.approximate.estimate.combination import between, combined, exactly, has_zero_divisor, slopes
+from pyqbeast.approximate.estimate.combination import (
+    between,
+    combined,
+    curved,
+    exactly,
+    has_zero_divisor,
+    moved,
+    slopes,
+)
 from pyqbeast.approximate.estimate.estimates import is_null
 from pyqbeast.approximate.estimate.rounding import exact_below
 from pyqbeast.core.errors import InvalidInputError
 
+MEAN = Aggregate("avg", ("a",))
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")
 RATIO = Combination((SUM_A, SUM_B), Operation("/", Part(0), Part(1)))
 A_LESS_B = Combination((SUM_A, SUM_B), Operation("-", Part(0), Part(1)))
 NUMBERS = st.floats(-50, 50).filter(lambda number: abs(number) > 0.1)
 WRITTEN = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
-TERMS = st.recursive(
-    st.sampled_from([Part(0), Part(1)]) | NUMBERS,
-    lambda inner: st.builds(Operation, st.sampled_from([*WRITTEN]), inner, inner),
-    max_leaves=6,
-)
+
+
+def terms_with(signs):
+    return st.recursive(
+        st.sampled_from([Part(0), Part(1)]) | NUMBERS,
+        lambda inner: st.builds(Operation, st.sampled_from([*signs]), inner, inner),
+        max_leaves=6,
+    )
+
+
+TERMS, POLYNOMIALS = terms_with("+-*/"), terms_with("+-*")
 
 
 def in_python(term, values):
@@ -67,6 +82,17 @@ def test_slopes_are_those_of_small_steps(term, first, second):
         higher, lower = (combined(term, list((at + by)[:, None]))[0] for by in (step, -step))
         if np.isfinite(slope[0]) and abs(slope[0]) < 1e4 and abs(higher) + abs(lower) < 1e4:
             assert slope[0] == pytest.approx((higher - lower) / 2e-6, rel=1e-2, abs=1e-2)
+
+
+@given(POLYNOMIALS, *[NUMBERS] * 4)
+def test_products_move_a_term_by_no_more_than_is_said_beyond_its_slopes(
+    term, first, second, by_first, by_second
+):
+    values, by = (np.array(pair)[:, None] for pair in ((first, second), (by_first, by_second)))
+    beyond = curved(term, values, lambda inner: moved(inner, values, np.abs(by)))[0]
+    straight = combined(term, values)[0] + np.sum(np.array(slopes(term, values)) * by)
+    found = combined(term, values + by)[0]
+    assert abs(found - straight) <= beyond + 1e-9 * (abs(found) + abs(straight) + beyond)
 
 
 def sample(a, b, requested):
@@ -168,6 +194,33 @@ def test_bounds_of_a_quotient_hold_however_near_to_zero_its_divisor_may_be(devia
             assert is_told.all()
 
 
+def off_by(point):
+    """The square of how far an average is from a point."""
+    return Combination((MEAN,), Operation("*", *[Operation("-", Part(0), point)] * 2))
+
+
+@pytest.mark.parametrize("deviation", [0.0, 1.5, 3.0, 6.0])
+def test_bounds_of_a_product_hold_however_near_to_zero_its_factors_are(deviation):
+    """A thousand samples of 1,000 keys; the average is so many times off as chance puts that of a sample."""
+    rng, samples, square = np.random.default_rng(7), 1_000, off_by(2.0)
+    a = rng.normal(2 + deviation / np.sqrt(1_000), 1, (samples, 1_000))
+    bucket = rng.integers(0, 128, a.shape) + 128 * np.arange(samples)[:, None]
+    state = State.empty(axes_for([square]), [(number,) for number in range(samples)])
+    for at, moment in enumerate(state.axes.moments):
+        terms = a ** sum(moment.powers)
+        state.sums[..., at] = np.bincount(bucket.ravel(), terms.ravel(), 128 * samples).reshape(-1, 128)
+    found = estimate(state, square, 0.001)
+    truth = deviation**2 / 1_000
+    assert np.mean((found.low <= truth) & (truth <= found.high)) >= 0.95
+
+
+def test_rows_not_seen_upset_a_product_that_is_flat_where_those_seen_are():
+    square, state = off_by(A.mean()), sample(A, B, [off_by(A.mean())])
+    for largest, expected in ((3.0, Status.BOUNDED), (1_000.0, Status.HEAVY_TAIL)):
+        known = KnownBounds(1, {"a": (1.0, largest)})
+        assert estimate(state, square, 0.1, known=known).status[0] == expected
+
+
 def test_divisors_that_are_zero():
     parts = [np.array([1.0, 2.0, np.nan]), np.array([1.0, 0.0, 5.0])]
     inner = Operation("-", Part(1), 1.0)
@@ -198,7 +251,7 @@ def test_a_term_lies_between_what_follows_from_its_parts(data, term, first, seco
     assert np.isnan(value) or not (value < low[0] - room or value > high[0] + room)
 
 
-LARGEST, MEAN = Aggregate("max", ("a",)), Aggregate("avg", ("a",))
+LARGEST = Aggregate("max", ("a",))
 
 
 def test_extremes_are_combined_by_their_bounds():

@@ -284,6 +284,30 @@ def moved(term: Term, values: Sequence[FloatArray], parts: Sequence[FloatArray])
     return np.asarray(np.sum([np.abs(slope) * part for slope, part in each], axis=0))
 
 
+def curved(term: Term, values: Sequence[FloatArray], moves: Callable[[Term], FloatArray]) -> FloatArray:
+    """How far [...] products within the term move it beyond what their slopes tell.
+
+    Where two factors move by u and v, their product moves by u v beyond that, which is all of it where both are near 0.
+
+    Args:
+        term: how the parts are combined.
+        values: of the parts.
+        moves: how far [...] a term within it moves by its slopes.
+    """
+    if not isinstance(term, Operation):
+        return np.zeros_like(values[0])
+    of_left, of_right = (curved(side, values, moves) for side in (term.left, term.right))
+    if term.sign in "+-":
+        return of_left + of_right
+    left, right = (np.abs(combined(side, values)) for side in (term.left, term.right))
+    if term.sign == "/":
+        return _applied("/", of_left + _applied("/", left, right) * of_right, right)
+    if isinstance(term.left, float) or isinstance(term.right, float):
+        return right * of_left + left * of_right
+    both = (moves(term.left) + of_left) * (moves(term.right) + of_right)
+    return np.asarray(right * of_left + left * of_right + both)
+
+
 def _with_slopes(term: Term, values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """The value, and its derivative by each part (forward accumulation)."""
     zero = np.zeros_like(values[0])

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
-from pyqbeast.approximate.estimate.combination import Combination, Requested, between, combined, moved
+from pyqbeast.approximate.estimate.combination import (
+    Combination,
+    Requested,
+    Term,
+    between,
+    combined,
+    divisors,
+    moved,
+)
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE, bounds, distinct_keys, leave_out
@@ -162,9 +170,10 @@ def _from_sums(
     sums = PartSums(state, requested)
     value, influence = leave_out(sums.value, sums.sampled, share)
     low, high = bounds(value, influence, share, confidence)
+    curved = _off_by_products(sums, sums.term, share, confidence)
     widened = _widened_by_divisors(sums, share, confidence)
     with np.errstate(all="ignore"):
-        low, high = value - (value - low) * widened, value + (high - value) * widened
+        low, high = value - (value - low + curved) * widened, value + (high - value + curved) * widened
         population = sums.sampled.sum(axis=1) / share[:, None]
         value = np.where(share >= 1, sums.exact_value(population), value)
         # Without a number there is nothing to round.
@@ -174,20 +183,27 @@ def _from_sums(
             formula = FORMULAS[requested.kind]
             low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
             value = np.clip(value, formula.lowest, formula.highest)
-        missed = np.full(len(share), np.nan)
+        missed, by_products = np.full(len(share), np.nan), np.zeros(len(share))
         key_rows = 1.0 if all(part.one_per_key for part in requested.parts) else known.key_rows
         spans = {column: state.span([column])[:, 0] for column in requested.extremes}
         if key_rows is not None:
             # Values that were seen are possible, whatever else is.
-            seen = sums.reach(population, lambda column: spans[column])
+            seen = sums.reach(sums.term, population, lambda column: spans[column])
             if isinstance(requested, Combination) or requested.kind == "corr":
                 # No row need have had the largest value of each column. What one has done shows in its bucket.
                 seen = np.minimum(seen, share * np.abs(influence).max(axis=1))
             bounded = {column: np.array([span]) for column in spans if (span := known.span(column))}
-            missed = key_rows * sums.reach(population, lambda column: (spans | bounded)[column]) - seen
-        unseen = missed_keys(share, confidence) * missed / (high - low)
-    # If no rows can have been missed, the ratio is 0, even for bounds of width 0.
-    unseen = np.where(missed <= 0, 0.0, unseen)
+            possible = spans | bounded
+            missed = key_rows * sums.reach(sums.term, population, possible.__getitem__) - seen
+            several = missed_keys(share, confidence) * key_rows
+            by_products = sums.curved(
+                sums.term,
+                population,
+                lambda term: several * sums.reach(term, population, possible.__getitem__),
+            )
+        # If no rows can have been missed, they move nothing, even bounds of width 0.
+        off = np.where(missed <= 0, 0.0, missed_keys(share, confidence) * missed) + by_products
+        unseen = np.where(off <= 0, 0.0, off / (high - low))
     # Without the bounds of a column, the largest key can be found too large, but not small enough.
     if any(known.span(column) is None for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
@@ -202,6 +218,21 @@ def _from_sums(
     return _judged(requested, value, low, high, share, keys, unseen, noise)
 
 
+def _off_by_products(sums: PartSums, term: Term, share: FloatArray, confidence: float) -> FloatArray:
+    """How far [group] a term may be off beyond bounds that take the other factor of each factor for exact.
+
+    They are of no width where both factors are near 0, as that of (avg(x) - 5) * (avg(x) - 5) is.
+    """
+
+    def half_width(factor: Term) -> FloatArray:
+        value, influence = leave_out(sums.of(factor), sums.sampled, share)
+        low, high = bounds(value, influence, share, confidence)
+        return np.maximum(value - low, high - value)
+
+    with np.errstate(all="ignore"):
+        return sums.curved(term, sums.sampled.sum(axis=1) / share[:, None], half_width)
+
+
 def _widened_by_divisors(sums: PartSums, share: FloatArray, confidence: float) -> FloatArray:
     """How many times [group] wider the bounds of a quotient are than those that take its divisor for exact.
 
@@ -209,11 +240,14 @@ def _widened_by_divisors(sums: PartSums, share: FloatArray, confidence: float) -
     off counts 1 / (1 - g) times. That holds Fieller's interval. It is infinite where the divisor's bounds hold 0.
     """
     widened = np.ones(len(share))
-    for divisor in sums.divisors():
-        value, influence = leave_out(divisor, sums.sampled, share)
+    for divisor in divisors(sums.term):
+        if isinstance(divisor, float):
+            continue
+        value, influence = leave_out(sums.of(divisor), sums.sampled, share)
         low, high = bounds(value, influence, share, confidence)
+        curved = _off_by_products(sums, divisor, share, confidence)
         with np.errstate(all="ignore"):
-            smaller = np.where(value > 0, value - low, high - value) / np.abs(value)
+            smaller = (np.where(value > 0, value - low, high - value) + curved) / np.abs(value)
             widened = widened * np.where(smaller < 1, 1 / (1 - smaller), np.inf)
     return widened
 

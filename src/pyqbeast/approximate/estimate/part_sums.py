@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate
-from pyqbeast.approximate.estimate.combination import Combination, Part, Requested, combined, divisors, moved
+from pyqbeast.approximate.estimate.combination import (
+    Combination,
+    Part,
+    Requested,
+    Term,
+    combined,
+    curved,
+    moved,
+)
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, OF_SEVERAL, SPREADS
 from pyqbeast.approximate.estimate.interval import Statistic, distinct_keys
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -21,11 +29,12 @@ class PartSums:
     """The sums of the rows read, for one request.
 
     Attributes:
+        term: how the parts are combined.
         sampled: [group, bucket, moment], the moments of all parts one after the other.
     """
 
     def __init__(self, state: State, requested: Requested) -> None:
-        self._term = requested.term if isinstance(requested, Combination) else Part(0)
+        self.term = requested.term if isinstance(requested, Combination) else Part(0)
         self._parts = requested.parts
         self._centres = [state.axes.centres_of(part.columns) for part in self._parts]
         self._origins = [np.tile(centres, (len(state.groups), 1)) for centres in self._centres]
@@ -51,7 +60,7 @@ class PartSums:
 
     def value(self, sums: FloatArray) -> FloatArray:
         """The request's value [...] in a population with these sums [..., moment]."""
-        return combined(self._term, self._values(sums))
+        return combined(self.term, self._values(sums))
 
     def exact_value(self, sums: FloatArray) -> FloatArray:
         """The value [group] of all rows, whose sums [group, moment] these are. An average is divided once, as in Spark.
@@ -64,15 +73,15 @@ class PartSums:
         ):
             if part.kind == "avg":
                 values[number] = FORMULAS["sum"].value(sums[..., cut], centres) / sums[..., cut.start]
-        return combined(self._term, values)
+        return combined(self.term, values)
 
-    def divisors(self) -> list[Statistic]:
-        """What the request divides by, each as a function of sums [..., moment]; constants are left out."""
-        return [
-            lambda sums, term=term: combined(term, self._values(sums))  # type: ignore[misc]
-            for term in divisors(self._term)
-            if not isinstance(term, float)
-        ]
+    def of(self, term: Term) -> Statistic:
+        """A term within the request's, as a function of sums [..., moment]."""
+        return lambda sums: combined(term, self._values(sums))
+
+    def curved(self, term: Term, population: FloatArray, moves: Callable[[Term], FloatArray]) -> FloatArray:
+        """How far [group] products move a term beyond what slopes tell; see `combination.curved`."""
+        return curved(term, self._values(population), moves)
 
     def _values(self, sums: FloatArray) -> list[FloatArray]:
         return [
@@ -80,10 +89,11 @@ class PartSums:
             for part, cut, centres in zip(self._parts, self._cuts, self._centres, strict=True)
         ]
 
-    def reach(self, population: FloatArray, span_of: Callable[[str], FloatArray]) -> FloatArray:
-        """The most [group] that one row can move the value: what it moves each part, by how much that counts.
+    def reach(self, term: Term, population: FloatArray, span_of: Callable[[str], FloatArray]) -> FloatArray:
+        """The most [group] that one row can move a term: what it moves each part, by how much that counts.
 
         Args:
+            term: the request's, or one within it.
             population: sums [group, moment].
             span_of: a column's smallest and largest possible value [group, 2], or [1, 2] for all groups.
         """
@@ -96,7 +106,7 @@ class PartSums:
             ]
             span = np.stack(spans, axis=1) if spans else np.empty((1, 0, 2))
             reaches.append(FORMULAS[part.kind].reach(population[:, cut], span, centres))
-        return moved(self._term, self._values(population), reaches)
+        return moved(term, self._values(population), reaches)
 
     def noise(self, population: FloatArray) -> FloatArray:
         """How far [group] the rounding of the sums may have moved the value; `population` is sums [group, moment]."""
@@ -106,7 +116,7 @@ class PartSums:
             return nothing
         totals = self.sampled.sum(axis=1)
         return moved(
-            self._term,
+            self.term,
             self._values(population),
             [
                 noise(totals[:, cut]) if noise else nothing
@@ -135,8 +145,8 @@ class PartSums:
         if len(self._parts) > 1:
             values = self._values(self.sampled)
             rows = np.max([self.sampled[..., cut.start] for cut in self._cuts], axis=0)
-            rounded = moved(self._term, values, [_ROUNDED * rows * np.abs(each) for each in values])
-            found.append(_unlike_most(rows, combined(self._term, values), rounded))
+            rounded = moved(self.term, values, [_ROUNDED * rows * np.abs(each) for each in values])
+            found.append(_unlike_most(rows, combined(self.term, values), rounded))
         return np.asarray(np.min(found, axis=0))
 
 
