@@ -74,7 +74,7 @@ class QueryRows:
     def scale(self) -> WeightScale:
         """See `RowReader`."""
         # Several tables are estimated only where the rows of each are spread evenly.
-        return WeightScale(self._query.tables[0].counted_weights)
+        return WeightScale(*self._query.tables[0].weights)
 
     @cached_property
     def known(self) -> KnownBounds:

@@ -86,13 +86,12 @@ class QueriedTable(NamedTuple):
     Attributes:
         configuration: its own.
         prunable_revisions: the revisions, as text, whose tags tell the weights that rows have today.
-        counted_weights: weights, ascending, with the number of the table's rows below each; none where rows are spread
-            evenly over all weights.
+        weights: the lightest one over which its keys are spread evenly, and the one behind the heaviest.
     """
 
     configuration: dict[str, str]
     prunable_revisions: set[str]
-    counted_weights: list[tuple[int, float]]
+    weights: tuple[int, int]
 
 
 class QueriedFile(NamedTuple):
@@ -153,7 +152,7 @@ class AggregateQuery:
             QueriedTable(
                 each["configuration"],
                 set(each["prunable_revisions"]),
-                [tuple(weight) for weight in each["counted_weights"]],
+                (each["weights"][0], each["weights"][1]),
             )
             for each in described["tables"]
         ]

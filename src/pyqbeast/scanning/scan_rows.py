@@ -127,7 +127,7 @@ class ScanRows:
     @cached_property
     def scale(self) -> WeightScale:
         """See `RowReader`."""
-        return WeightScale(self._index.weight_profile.counted)
+        return self._index.weight_profile.scale
 
     @cached_property
     def known(self) -> KnownBounds:

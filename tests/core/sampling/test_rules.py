@@ -24,6 +24,7 @@ from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import count_weights, weights_tag
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 ROOT, CHILD = CubeId(1), CubeId(1, (0,))
 KEYS = {TAG_KEY_ROWS: '{"write":"w","rows":1}'}
@@ -37,9 +38,10 @@ def replicated(files, configuration=None):
     return ReplicatedCubes.among(files, configuration or {})
 
 
-def counted(weights, deleted=0):
+def counted(weights, deleted=0, key_rows=1):
     block = Block(ROOT, int(weights.min()), int(weights.max()), len(weights))
     tags = {TAG_WEIGHTS: weights_tag(count_weights(weights)), TAG_MAX_ROW_WEIGHT: str(weights.max())}
+    tags |= {TAG_KEY_ROWS: KeyFrequency("w", key_rows).to_tag()}
     return file(block, rows=len(weights), deleted=deleted, **tags)
 
 
@@ -61,6 +63,20 @@ def test_rows_chosen_by_weight_are_sampled_by_their_counts():
     for fraction in (0.1, 0.5, 0.9):
         assert (light < profile.weight_of(fraction)).mean() == pytest.approx(fraction, abs=0.01)
     assert profile.weight_of(0) == light.min()
+
+
+def test_a_key_of_a_stored_sample_is_as_light_as_any_other_however_many_rows_it_has():
+    """More than a third of the rows are those of sixty keys, many of which happen to be light."""
+    light = even(10_000, top=0.5)
+    rows = np.ones(len(light), int)
+    rows[np.append(np.arange(0, 1_000, 50), np.arange(1_000, 10_000, 225))] = 100
+    profile = WeightProfile([counted(np.repeat(light, rows), key_rows=100)], {1}, {})
+    assert profile.is_uneven
+    assert profile.problem is None
+    stop = profile.scale.threshold(0.1)
+    assert profile.scale.share(stop) == pytest.approx(np.mean(light < stop), rel=1e-3)
+    assert np.average(light < stop, weights=rows) > 0.18
+    assert WeightProfile([counted(even(10_000))], {1}, {}).scale == WeightScale()
 
 
 def test_without_counts_nobody_knows_how_chosen_rows_are_spread():

@@ -17,6 +17,8 @@ from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT, MIXED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
+from pyqbeast.core.sampling.weight_scale import WeightScale
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from tests.protocol.gates import SCHEME, Held
 from tests.table.help import counts_and_sums, ids, load, opened, rows_2d, save
 
@@ -76,6 +78,8 @@ def test_rows_of_some_weights_only(spark, whole, table_path, chosen):
         assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.01)
     first, second = (set(table.sample(f).select("id").toPandas().id) for f in (0.1, 0.5))
     assert first < second
+    of_spark = QueryRows(AggregateQuery(table.groupBy().count())).scale
+    assert of_spark == IndexedSnapshot.read(table_path).weight_profile.scale != WeightScale()
     assert_bounded(table.groupBy().count(), rows)
     part = table.where("a < 300000")
     assert_bounded(part.groupBy().count(), part.count())

@@ -66,7 +66,7 @@ class Step:
         start: where the last step stopped.
         stop: WEIGHT_END if this step ends with the exact answer.
         cost: bytes of this step.
-        fraction: the share of the table's rows that are lighter than `stop`.
+        fraction: the chance of a key to be lighter than `stop`.
         only: the numbers of the files to read, which hold all rows of some groups; None for all files.
         restart: whether to run the query over all weights, because adding up cannot give the exact answer or is slower.
     """

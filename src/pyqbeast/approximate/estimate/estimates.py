@@ -142,7 +142,7 @@ def estimate(
     Args:
         state: with axes that have the aggregate's moments and extremes.
         aggregate: what to estimate.
-        fraction: the exact share of the rows that was sampled; one number, or one per group.
+        fraction: the chance of each key to be in the sample; one number, or one per group.
         confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
         known: what is known from outside the sample.
         grid: [group, threshold] for a percentile; NaN rows for groups without a grid. For a combination those of its

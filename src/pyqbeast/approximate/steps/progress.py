@@ -63,7 +63,7 @@ class Progress:
         reader: reads them.
         readings: the steps so far.
         stop: the weight below which all rows have been read.
-        fraction: the share of the rows that are lighter.
+        fraction: the share of the keys that are lighter.
         overflows: whether a sum, as it was last estimated, is beyond its type: the query fails then, or Spark lets it
             wrap around.
         query_costs_too_much: whether the query cannot be run in full for what is left of a limit.

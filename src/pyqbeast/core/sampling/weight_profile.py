@@ -29,6 +29,7 @@ from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
 from pyqbeast.core.sampling.key_granularity import key_granularity, repeated_rows
+from pyqbeast.core.sampling.weight_scale import WeightScale
 
 #: For each interval of counts the smallest weight above it.
 _ENDS = np.append(BORDERS.astype(np.int64), WEIGHT_END)
@@ -113,14 +114,9 @@ class WeightProfile:
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
     @property
-    def counted(self) -> list[tuple[int, float]]:
-        """Weights, ascending, each with the number of rows that are lighter, where that number is known.
-
-        Empty if rows are spread evenly, because then every weight tells the number.
-        """
-        if not self.is_uneven:
-            return []
-        return list(zip(_ENDS.tolist(), self._below.tolist(), strict=True))
+    def scale(self) -> WeightScale:
+        """The weights over which keys are spread evenly, where there is no problem."""
+        return WeightScale(self._lightest, self._heaviest + 1) if self.is_uneven else WeightScale()
 
     def weight_of(self, fraction: float) -> int:
         """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1.

@@ -1,13 +1,13 @@
-"""Which share of a table's rows is lighter than a weight.
+"""Which share of a table's keys is lighter than a weight.
 
-A hash spreads rows evenly over all weights. Where rows were chosen by weight, the share is known at those weights below
-which the rows of all files have been counted.
+A hash spreads keys evenly over all weights. Where rows were chosen by weight, their keys are spread evenly between the
+lightest and the heaviest one, or no sample of them is taken (`WeightProfile.problem`). The share of the rows that are
+lighter tells nothing of that: it is large where a key of many rows happens to be light.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,38 +18,32 @@ from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
 @dataclass(frozen=True)
 class WeightScale:
-    """The shares of a table's rows by weight.
+    """The weights over which the keys of a table are spread.
 
     Attributes:
-        counted: weights, ascending, and the number of rows lighter than each; the last is that of all rows. Empty where
-            rows are spread evenly, as they are by default.
+        start: the lightest one.
+        end: the one behind the heaviest.
     """
 
-    counted: Sequence[tuple[int, float]] = ()
+    start: int = WEIGHT_MIN
+    end: int = WEIGHT_END
 
     def share(self, stop: int) -> float:
-        """The share of the rows lighter than a weight, which has to be one of `stops`."""
-        if not self.counted:
-            return (stop - WEIGHT_MIN) / (WEIGHT_END - WEIGHT_MIN)
-        return 1.0 if stop == WEIGHT_END else dict(self.counted)[stop] / self.counted[-1][1]
+        """The share of the keys lighter than a weight: the chance of each to be one of them."""
+        return (min(max(stop, self.start), self.end) - self.start) / (self.end - self.start)
 
     def threshold(self, share: float) -> int:
-        """The smallest stop below which the share of the rows lies.
+        """The smallest stop below which the share of the keys lies; WEIGHT_END for all of them.
 
-        It is rounded up, so that a step reads the share at least. Where rows were counted it is one of the counted
-        weights, because the share is known below these only. `WeightProfile.weight_of` answers for samples instead: it
-        guesses between two counted weights, just as the bridge does.
+        It is rounded up, so that a step reads the share at least.
         """
-        if not self.counted:
-            return WEIGHT_MIN + math.ceil(min(max(share, 0.0), 1.0) * (WEIGHT_END - WEIGHT_MIN))
-        wanted = share * self.counted[-1][1]
-        return next((weight for weight, rows in self.counted if rows >= wanted and rows > 0), WEIGHT_END)
+        stop = self.start + math.ceil(min(max(share, 0.0), 1.0) * (self.end - self.start))
+        return stop if stop < self.end else WEIGHT_END
 
     def stops(self, lows: NDArray[np.int64], least: int) -> NDArray[np.int64]:
         """The weights from `least` on where a step can stop; ascending, WEIGHT_END last.
 
-        `lows` are the smallest weights of the files. If rows are spread evenly, a step that stops just at such
-        a weight reads the most rows without opening that file.
+        `lows` are the smallest weights of the files. A step that stops just at such a weight reads the most rows
+        without opening that file.
         """
-        weights = np.array([weight for weight, _ in self.counted], dtype=np.int64) if self.counted else lows
-        return np.unique(np.append(weights[(weights >= least) & (weights < WEIGHT_END)], WEIGHT_END))
+        return np.unique(np.append(lows[(lows >= least) & (lows < self.end)], WEIGHT_END))

@@ -93,7 +93,7 @@ public final class AggregateQuery {
 
   private static Map<String, Object> described(Snapshot snapshot) {
     Map<String, Object> out = new LinkedHashMap<>();
-    out.put("counted_weights", WeightProfile.of(snapshot).counted());
+    out.put("weights", WeightProfile.of(snapshot).weights());
     out.put("prunable_revisions", PrunableRevisions.of(snapshot.metadata()));
     out.put("configuration", ScalaInterop.map(snapshot.metadata().configuration()));
     return out;

@@ -92,7 +92,8 @@ public final class WeightProfile {
     return new WeightProfile(sums, Set.of()).isUneven;
   }
 
-  boolean isUneven() {
+  /** Whether some weights are more frequent than a hash makes them: rows were chosen by their weight. */
+  public boolean isUneven() {
     return isUneven;
   }
 
@@ -126,15 +127,13 @@ public final class WeightProfile {
   }
 
   /**
-   * Weights, ascending, each with the number of rows that are lighter, where that number is known. Empty if rows are
-   * spread evenly, because then every weight tells the number.
+   * The weights over which keys are spread evenly, where there is no problem: the lightest, and the one behind the
+   * heaviest.
    */
-  public List<List<Number>> counted() {
-    List<List<Number>> counted = new ArrayList<>();
-    for (int i = 0; isUneven && i < sums.below.length; i++) {
-      counted.add(List.of(WeightCounts.end(i), sums.below[i]));
-    }
-    return counted;
+  public List<Long> weights() {
+    return isUneven
+        ? List.of((long) sums.minWeight, sums.maxWeight + 1L)
+        : List.of((long) Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
   }
 
   /** Whether weights that are spread evenly over a range can explain how the rows are spread. */
