@@ -26,9 +26,10 @@ from pyqbeast.approximate.estimate.selection import (
     Negation,
     Selection,
     choice,
-    deciding,
+    confidence_of_shown,
     nulls_of,
     verdict_of,
+    with_wide_tails,
 )
 
 COUNT, AVG, LARGEST = Aggregate("count"), Aggregate("avg", ("y",)), Aggregate("max", ("y",))
@@ -299,7 +300,7 @@ def test_few_skewed_keys_decide_by_wider_bounds(kind):
             sums = np.bincount(slot, y.ravel() ** sum(moment.powers), 100 * 128)
             state.sums[..., at] = sums.reshape(100, 128)
         told = estimate(state, AVG, 0.05, confidence)
-        for name, each in (("as shown", told), ("deciding", deciding(told, confidence, key_rows=1))):
+        for name, each in (("as shown", told), ("deciding", with_wide_tails(told, confidence, key_rows=1))):
             said = verdict_of(selection, {AVG: each}, {AVG: np.zeros(100, bool)}, np.ones(100), COMPLETE)
             wrong[name] += not said.possible.all()
     assert wrong["deciding"] <= 1
@@ -311,7 +312,7 @@ def test_the_keys_without_which_bounds_are_wider_grow_with_the_confidence():
 
     def bounds(keys, confidence, found=told, key_rows=1):
         held = dataclasses.replace(found, keys=np.array([float(keys)]))
-        said = deciding(held, confidence, key_rows)
+        said = with_wide_tails(held, confidence, key_rows)
         return said.low[0], said.high[0]
 
     assert bounds(40, 0.9) == bounds(100, 0.95) == (1, 4)
@@ -336,6 +337,24 @@ def test_the_bounds_of_many_groups_hold_together_with_less(groups, confidence, t
     selection = Selection(Comparison(AVG, ">", 1.0))
     assert selection.confidence(groups, confidence) <= 0.9999
     assert selection.confidence_together(groups, confidence) == pytest.approx(together)
+
+
+def test_the_fewer_of_the_candidates_are_shown_the_more_each_bound_has_to_hold():
+    def level(bounded, shown, possible, confidence=0.95):
+        status = np.where(np.arange(1_000) < bounded, Status.BOUNDED, Status.FEW_KEYS)
+        of_groups = dataclasses.replace(made([(1, 2, 3)] * 1_000), status=status.astype(np.int8))
+        masks = (np.arange(1_000) < shown, np.arange(1_000) < possible)
+        return confidence_of_shown(
+            *masks, [made([(2, 2, 2)] * 1_000, status=Status.EXACT), of_groups], confidence
+        )
+
+    assert level(1_000, shown=10, possible=10) == level(1_000, shown=10, possible=0) == 0.95
+    assert level(1_000, shown=10, possible=500) == pytest.approx(0.999)
+    assert level(1_000, shown=10, possible=500, confidence=0.8) == pytest.approx(0.996)
+    assert level(1_000, shown=1, possible=1_000) == 0.9999
+    # What has no bounds has none that miss.
+    assert level(40, shown=10, possible=500) == pytest.approx(0.9875)
+    assert level(0, shown=10, possible=500) == level(1_000, shown=0, possible=500) == 0.95
 
 
 @pytest.mark.repetitions

@@ -49,6 +49,7 @@ def test_groups_that_meet_a_condition(table):
     assert found.table["sure"].to_pylist() == [True] * 3
     assert found.choice == Choice()
     assert "these are the groups of the exact answer" in str(found)
+    assert "0.95 of the bounds shown hold on the average" in str(found)
 
 
 def test_the_first_groups_in_their_order(table):

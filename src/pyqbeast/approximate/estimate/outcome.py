@@ -59,7 +59,8 @@ class Outcome(ABC):
         bytes_read: bytes of all files that were opened, in all steps together.
         exact_bytes: bytes of the files that the exact query opens.
         steps: what each step read.
-        confidence: with which each bound holds, each by itself and not all of them at once.
+        confidence: with which each bound holds, each by itself and not all of them at once. Where a query keeps some of
+            its groups, this share of the bounds in the answer holds on the average, though they are chosen.
         worth: for each estimate what its bounds are worth in the worst group: "exact"; "bounded"; "sample only",
             where nothing outside the sample tells of rare large values; "certain bounds" of min and max, which
             hold always; or why there is no bound.
@@ -96,6 +97,9 @@ class Outcome(ABC):
         if self.exact:
             return ["The answer is exact."]
         out = [f"Each bound holds with {self.confidence:.4g} by itself, not all of them at once."]
+        if self.choice is not None:
+            share = f"{self.confidence:.4g} of the bounds shown hold on the average"
+            out = [f"Though groups are chosen by their estimates, {share}, not all of them at once."]
         out += [f"{name}: {worth}." for name, worth in self.worth.items()]
         if self.groups is not None:
             out.append(_about_groups(self.groups, self.confidence))

@@ -7,7 +7,7 @@ of all groups lie; it may belong if it does somewhere. All bounds together hold 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from statistics import NormalDist
@@ -116,6 +116,13 @@ class Selection:
     def _bounds(self, groups: int) -> int:
         return groups * (len(self.requested) + len(self.differences)) + 1
 
+    def shown(self, state: State, estimates: Mapping[Requested, Estimates], having: Mask) -> Mask:
+        """Which of the groups [group] that meet the condition are in the answer; of equal ones at its end any."""
+        if self.limit is None or self.first is None:
+            return having
+        key = SortKey(estimated_values(state, estimates[self.first]), self.ascending, self.nulls_first)
+        return np.isin(np.arange(len(having)), sorted_groups([key], having)[: self.limit])
+
 
 class Verdict(NamedTuple):
     """What is known of the groups, each [group].
@@ -200,8 +207,8 @@ def verdict_of(
     return Verdict(having[:-1], sure[:-1], possible[:-1], bool(possible[-1]))
 
 
-def deciding(found: Estimates, confidence: float, key_rows: float | None) -> Estimates:
-    """Estimates with bounds as wide as it takes where many groups are decided by them, each with a high confidence.
+def with_wide_tails(found: Estimates, confidence: float, key_rows: float | None) -> Estimates:
+    """Estimates with bounds as wide as it takes where one of many groups is told by each, with a high confidence.
 
     What the corrections for skewness leave grows in the tails with the sixth power of the normal quantile, and falls
     with the keys. So bounds of few keys are wider by the sixth root of what they lack of these. Averages of lognormal
@@ -426,6 +433,30 @@ def estimated_values(state: State, estimates: Estimates) -> list[float | None]:
     """The estimate of each group [group] as a value to sort by; None where it is null."""
     values, nulls = estimates.value.tolist(), is_null(state, estimates).tolist()
     return [None if null else value for value, null in zip(values, nulls, strict=True)]
+
+
+def confidence_of_shown(
+    shown: Mask, possible: Mask, estimates: Iterable[Estimates], confidence: float
+) -> float:
+    """That of each bound of an answer that keeps some groups, so that this share of them holds on the average.
+
+    A group is among the first because it is large, or because the sample makes it large. Of bounds that hold with c
+    each, hardly any may hold for the groups shown. The false coverage rate (Benjamini and Yekutieli 2005) takes bounds
+    of 1 - (1 - c) shown / candidates. Groups that surely do not belong to the answer had no chance, and are none.
+
+    Args:
+        shown: [group], those in the answer.
+        possible: [group], those that may belong to it.
+        estimates: of the answer; bounds that are not told, or are true always, do not count.
+        confidence: the share.
+    """
+    share = 1.0
+    for each in estimates:
+        may_miss = np.isin(each.status, (Status.BOUNDED, Status.SAMPLE_ONLY))
+        of_shown, candidates = (int((mask & may_miss).sum()) for mask in (shown, shown | possible))
+        if of_shown:
+            share = min(share, of_shown / candidates)
+    return max(confidence, min(1 - (1 - confidence) * share, MOST_CONFIDENCE))
 
 
 def sorted_groups(keys: Sequence[SortKey], kept: Mask) -> list[int]:

@@ -34,9 +34,10 @@ from pyqbeast.approximate.estimate.selection import (
     Mask,
     Selection,
     Verdict,
-    deciding,
+    confidence_of_shown,
     nulls_of,
     verdict_of,
+    with_wide_tails,
 )
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
@@ -166,8 +167,24 @@ class Progress:
     def estimates(self, confidence: float) -> dict[Requested, Estimates]:
         """The estimate of every different aggregate in every group of `state`.
 
-        It decides `overflows` and `is_mergeable` too.
+        Of a query that keeps some groups, the bounds of these hold on the average. It decides `overflows` and
+        `is_mergeable` too.
         """
+        found = self._estimates(confidence)
+        verdict = self.verdict(confidence)
+        if self._selection is None or verdict is None:
+            return found
+        shown = self._selection.shown(self.state, found, verdict.having)
+        of_shown = confidence_of_shown(shown, verdict.possible, found.values(), confidence)
+        if of_shown == confidence:
+            return found
+        key_rows = self.reader.known.key_rows
+        return {
+            of: with_wide_tails(told, of_shown, key_rows) for of, told in self._estimates(of_shown).items()
+        }
+
+    def _estimates(self, confidence: float) -> dict[Requested, Estimates]:
+        """The same with bounds of this confidence, whatever the query keeps."""
         requested = list(dict.fromkeys(self.reader.requested))
         limits = self.reader.limits
         parts = (part for each in requested for part in quotient_of(each, limits).parts)
@@ -307,13 +324,13 @@ class Progress:
         groups = len(self.state.groups)
         each = self._selection.confidence(groups, confidence)
         missing = self.completeness(each) or Completeness(complete=True)
-        found = self.estimates(each)
+        found = self._estimates(each)
         nulls = nulls_of(self.state, found)
         differences: dict[Requested, Estimates] = {
             apart: self._estimate(apart, each) for apart in self._selection.differences
         }
         key_rows = self.reader.known.key_rows
-        decided_by = {of: deciding(told, each, key_rows) for of, told in (differences | found).items()}
+        decided_by = {of: with_wide_tails(told, each, key_rows) for of, told in (differences | found).items()}
         verdict = verdict_of(self._selection, decided_by, nulls, self.rows_at_most(each), missing)
         return verdict._replace(confidence=self._selection.confidence_together(groups, confidence))
 
