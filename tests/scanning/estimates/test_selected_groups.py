@@ -74,7 +74,7 @@ def test_the_more_groups_the_less_is_said_of_all_of_them(tmp_path, groups, left,
     assert found.table.num_rows
     assert found.choice.confidence == pytest.approx(left)
     assert f"Which groups belong to the answer, {told}" in str(found)
-    assert "Each bound holds with 0.95 by itself" in str(found)
+    assert "0.95 of the bounds shown hold on the average" in str(found)
 
 
 def test_an_order_alone_keeps_all_groups(table):
