@@ -322,6 +322,8 @@ def test_the_keys_without_which_bounds_are_wider_grow_with_the_confidence():
         assert bounds(enough / 64, confidence) == pytest.approx((0, 6), abs=1e-2)
     exact = made([(2, 2, 2)], status=Status.EXACT)
     assert bounds(1, 0.9999, exact) == (2, 2)
+    # No bound is beyond what the aggregate can be.
+    assert bounds(2_000, 0.9999, made([(0.9, 0.95, 0.99)], Aggregate("corr", ("y", "z"))))[1] == 1
     # A number of keys is not skewed, but rows of keys of several rows may be.
     counted = made([(1, 2, 4)], COUNT)
     assert bounds(100, 0.9999, counted) == (1, 4)

@@ -229,6 +229,9 @@ def with_wide_tails(found: Estimates, confidence: float, key_rows: float | None)
         wider = np.where(is_bounded, np.maximum(wider, 1.0), 1.0)
         low = np.where(wider > 1, found.value - (found.value - found.low) * wider, found.low)
         high = np.where(wider > 1, found.value + (found.high - found.value) * wider, found.high)
+    formula = FORMULAS.get(found.aggregate.kind)
+    if formula is not None:
+        low, high = np.maximum(low, formula.lowest), np.minimum(high, formula.highest)
     return replace(found, low=low, high=high)
 
 
