@@ -19,7 +19,7 @@ from pyqbeast.approximate.estimate import (
     axes_for,
     estimate,
 )
-from pyqbeast.approximate.estimate.stopping import met
+from pyqbeast.approximate.estimate.stopping import met, wanted
 from pyqbeast.core.errors import InvalidInputError
 
 AVG, COUNT, SD = Aggregate("avg", ("y",)), Aggregate("count"), Aggregate("stddev_samp", ("y",))
@@ -79,6 +79,33 @@ def test_few_keys_give_a_value_without_bounds():
     assert np.isnan(found.low[0])
     assert np.isnan(found.high[0])
     assert status(sample(Y), SD) == Status.FEW_KEYS
+
+
+def test_a_count_of_few_keys_has_bounds_where_each_has_one_row():
+    """It stops no query all the same: whether it meets an error hangs on how large it has come out."""
+    for rows, low, high in ((1, 0.75, 53.4), (3, 7.4, 84.7), (60, 465.2, 763.5)):
+        found = estimate(sample(Y[:rows]), COUNT, 0.1, known=KnownBounds(1))
+        assert (found.low[0], found.high[0]) == pytest.approx((low, high), abs=0.1)
+        assert found.status[0] == Status.BOUNDED
+        assert not met(found, Goal(1e9, relative=False)).any()
+        assert wanted(found, Goal(0.05), 0.1)[0] > 0.1
+    nothing = estimate(State.empty(axes_for([COUNT]), [()]), COUNT, 0.1, known=KnownBounds(1))
+    assert (nothing.low[0], nothing.high[0]) == (0, pytest.approx(35, abs=0.1))
+    for known in (None, KnownBounds(2)):
+        assert status(sample(Y[:60]), COUNT, known) == Status.FEW_KEYS
+    assert estimate(sample(Y[:60]), COUNT, 1.0, known=KnownBounds(1)).high[0] == 60
+
+
+def test_bounds_of_counts_do_not_begin_where_the_sample_has_made_them_large():
+    """Groups of 850 rows, of which a tenth is sampled: few come out above 100, and the bounds of these alone miss."""
+    rng, groups = np.random.default_rng(2), 2_000
+    axes = axes_for([COUNT])
+    state = State.empty(axes, [(group,) for group in range(groups)])
+    state.sums[..., 0] = rng.multinomial(rng.binomial(850, 0.1, groups), np.full(128, 1 / 128))
+    found = estimate(state, COUNT, 0.1, known=KnownBounds(1))
+    held = (found.low <= 850) & (found.high >= 850)
+    assert held[found.keys >= 100].mean() < 0.8
+    assert 0.94 <= held.mean() <= 0.98
 
 
 def test_a_constant_column_is_no_danger_where_its_bounds_say_so():

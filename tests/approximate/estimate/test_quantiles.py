@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate.quantiles import mean_at_most, t_quantile
+from pyqbeast.approximate.estimate.quantiles import mean_at_least, mean_at_most, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,10 @@ def test_a_count_leaves_a_poisson_mean_as_large_as_tables_say():
     large = mean_at_most(np.array([[1e6, 1e6 + 0.5]]), 0.975)
     assert large.shape == (1, 2)
     assert large[0, 0] < large[0, 1] == pytest.approx(1e6 + 1.96e3, rel=1e-5)
+
+
+def test_a_count_leaves_a_poisson_mean_as_small_as_tables_say():
+    counts, limits = np.array([0.0, 1.0, 3.0, 10.0, 100.0]), [0.0, 0.0253, 0.6187, 4.7954, 81.364]
+    assert mean_at_least(counts, 0.975) == pytest.approx(limits, abs=5e-4)
+    for p in (0.5, 0.9, 0.99995):
+        assert mean_at_least(np.ones(2), p) == pytest.approx(-np.log(p))

@@ -21,7 +21,13 @@ from pyqbeast.approximate.estimate.combination import (
 )
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
-from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE, bounds, distinct_keys, leave_out
+from pyqbeast.approximate.estimate.interval import (
+    MOST_CONFIDENCE,
+    bounds,
+    bounds_of_few,
+    distinct_keys,
+    leave_out,
+)
 from pyqbeast.approximate.estimate.part_sums import PartSums, has_rows, holds_nonfinite
 from pyqbeast.approximate.estimate.percentile import percentile_bounds
 from pyqbeast.approximate.estimate.state import FloatArray, State
@@ -215,7 +221,12 @@ def _from_sums(
         keys = sums.keys(spans, is_known)
     # The sample says nothing of a quotient whose divisor may be 0.
     keys = np.where(np.isinf(widened), 0.0, keys)
-    return _judged(requested, value, low, high, share, keys, unseen, noise)
+    few = keys < requested.min_keys
+    if counts_keys(requested, known.key_rows):
+        # If bounds began at so many keys, they would be those of the groups that the sample has made large.
+        low[few], high[few] = bounds_of_few(sums.sampled[few].sum(axis=(1, 2)), share[few], confidence)
+        few = np.zeros_like(few)
+    return _judged(requested, value, low, high, share, keys, few, unseen, noise)
 
 
 def _off_by_products(sums: PartSums, term: Term, share: FloatArray, confidence: float) -> FloatArray:
@@ -304,9 +315,9 @@ def _percentile(
     below_all = np.minimum(share, np.nextafter(1, 0))
     # What lies beyond the thresholds is told by no key.
     keys = np.where(np.isnan(percentile.value), 0.0, distinct_keys(sampled[..., 0]))
-    none = np.zeros(len(share))
+    few, none = keys < aggregate.min_keys, np.zeros(len(share))
     return _judged(
-        aggregate, percentile.value, percentile.low, percentile.high, below_all, keys, unseen, none
+        aggregate, percentile.value, percentile.low, percentile.high, below_all, keys, few, unseen, none
     )
 
 
@@ -339,13 +350,14 @@ def _judged(
     high: FloatArray,
     share: FloatArray,
     keys: FloatArray,
+    few: NDArray[np.bool_],
     unseen: FloatArray,
     noise: FloatArray,
 ) -> Estimates:
-    """The estimates with their status. Bounds that rest on too few keys are dropped."""
+    """The estimates with their status. Bounds of those that rest on too few keys [group] are dropped."""
     status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
     status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
-    few, exact = keys < aggregate.min_keys, share >= 1
+    exact = share >= 1
     status = np.where(exact, Status.EXACT, np.where(few, Status.FEW_KEYS, status))
     low, high = (np.where(exact, value, np.where(few, np.nan, bound)) for bound in (low, high))
     return Estimates(aggregate, value, low, high, status.astype(np.int8), keys, unseen, noise)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pyqbeast.approximate.estimate.quantiles import t_quantile
+from pyqbeast.approximate.estimate.quantiles import mean_at_least, mean_at_most, t_quantile
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_number
@@ -111,3 +111,21 @@ def distinct_keys(counts: FloatArray) -> FloatArray:
     by_spread = total**2 / np.maximum(spread, np.maximum(total, 1))
     crowded = occupied > 0.95 * buckets
     return np.asarray(np.where(crowded, np.maximum(by_occupied, by_spread), np.minimum(by_occupied, total)))
+
+
+def bounds_of_few(
+    count: FloatArray, fraction: FloatArray, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high [group] of a number of keys, where a sample has too few of them for the spread of its buckets.
+
+    The keys in a sample are nearly a Poisson count (Garwood 1936). They vary less by the root of what was not read.
+
+    Args:
+        count: [group], the keys in the sample.
+        fraction: [group], of the rows, sampled.
+        confidence: of the bounds.
+    """
+    different, number = np.unique(count, return_inverse=True)
+    least, most = (mean(different, (1 + confidence) / 2)[number] for mean in (mean_at_least, mean_at_most))
+    narrower = np.sqrt(np.maximum(1 - fraction, 0))
+    return (count - (count - least) * narrower) / fraction, (count + (most - count) * narrower) / fraction

@@ -42,10 +42,23 @@ def mean_at_most(count: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """The mean of which a count (any shape) is so small, or smaller, with the probability 1 - p; p from 0.5 on.
 
     It is the quantile of the gamma distribution of count + 1, half that of chi-square with twice as many degrees of
-    freedom (Garwood 1936), so that counts need not be whole. Its third root is nearly normal (Wilson and Hilferty
-    1931): there Newton's steps begin, on the integral of its density by Gauss-Legendre, to 1e-8 for p <= 0.99999.
+    freedom (Garwood 1936), so that counts need not be whole.
     """
-    shape = np.asarray(count, dtype=np.float64) + 1
+    return _gamma_quantile(np.asarray(count, dtype=np.float64) + 1, p)
+
+
+def mean_at_least(count: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """The mean of which a count (any shape) is so large, or larger, with the probability 1 - p; p from 0.5 on."""
+    counted = np.asarray(count, dtype=np.float64)
+    return np.where(counted > 0, _gamma_quantile(np.where(counted > 0, counted, 1.0), 1 - p), 0.0)
+
+
+def _gamma_quantile(shape: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """The value below which a gamma variable lies with probability `p`, for shapes from 1 on.
+
+    Its third root is nearly normal (Wilson and Hilferty 1931): there Newton's steps begin, on the integral of its
+    density by Gauss-Legendre, to 1e-8 for p from 0.00001 to 0.99999.
+    """
     log_scale = math.log(3) - np.vectorize(math.lgamma, otypes=[np.float64])(shape)
 
     def density(root: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -53,7 +66,8 @@ def mean_at_most(count: NDArray[np.float64], p: float) -> NDArray[np.float64]:
 
     centre, spread = np.cbrt(shape) * (1 - 1 / (9 * shape)), np.cbrt(shape) / (3 * np.sqrt(shape))
     low = np.maximum(centre - _FAR * spread, 0.0)
-    root = centre + NormalDist().inv_cdf(p) * spread
+    # No variable is below 0, as a normal one may be.
+    root = np.maximum(centre + NormalDist().inv_cdf(p) * spread, 0.1 * centre)
     for _ in range(30):
         half = (root - low) / 2
         area = half * np.tensordot(_WEIGHTS, density(low + np.multiply.outer(_NODES + 1, half)), axes=1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import Estimates, Status
+from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
@@ -105,7 +106,7 @@ def met(estimates: Estimates, goal: Goal) -> NDArray[np.bool_]:
     trusted = [Status.BOUNDED]
     if all(part.kind != "corr" for part in estimates.aggregate.parts) or goal.error >= _CORR_ERROR:
         trusted.append(Status.SAMPLE_ONLY)
-    bounded = np.isin(estimates.status, trusted)
+    bounded = np.isin(estimates.status, trusted) & ~_have_few_keys(estimates)
     return np.isin(estimates.status, (Status.EXACT, Status.CERTAIN)) | (bounded & within)
 
 
@@ -149,10 +150,17 @@ def wanted(estimates: Estimates, goal: Goal, fraction: float | FloatArray) -> Fl
     by_error = _within(by_error, fraction, _SMALLEST_STEP, _LARGEST_STEP)
     by_keys = _within(by_keys, fraction, *_FEW_KEYS_STEPS)
     heavy = estimates.status == Status.HEAVY_TAIL
-    few = estimates.status == Status.FEW_KEYS
-    wanted_next = np.where(few, by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error))
+    wanted_next = np.where(
+        _have_few_keys(estimates), by_keys, np.where(heavy, np.maximum(by_error, by_tail), by_error)
+    )
     wanted_next = np.where(wanted_next > LARGEST_SAMPLE, 1.0, wanted_next)
     return np.where(met(estimates, goal), 0.0, wanted_next)
+
+
+def _have_few_keys(estimates: Estimates) -> NDArray[np.bool_]:
+    """Which groups [group] were seen through too few keys to stop at. A count of few keys has bounds even so."""
+    of_few = estimates.keys < estimates.aggregate.min_keys
+    return np.asarray((estimates.status == Status.FEW_KEYS) | (of_few & (estimates.aggregate.kind in COUNTS)))
 
 
 def _within(wanted_next: FloatArray, fraction: float | FloatArray, least: float, most: float) -> FloatArray:
