@@ -540,17 +540,32 @@ def test_a_struct_becomes_the_text_that_a_commit_would_hold(tmp_path):
     ]
 
 
-def test_a_day_that_python_does_not_know_takes_the_statistics_away(tmp_path):
-    highest = pa.struct([("day", pa.date32())])
-    parsed = pa.struct([("numRecords", pa.int64()), ("maxValues", highest)])
-    kind = pa.struct([("path", pa.string()), ("stats_parsed", parsed)])
-    file = {"path": "a", "stats_parsed": {"numRecords": 7, "maxValues": {"day": 400_000_000}}}
+def test_of_a_checkpoint_only_the_bounds_that_python_does_not_know_are_left_out(tmp_path):
+    """Statistics as structs: days and times outside of the years 1 to 9999, and bytes that are no text."""
+    far = pa.array([400_000_000, 19_000, None], pa.int32()).view(pa.date32())
+    moments = pa.array([-(2**62), 2, None], pa.int64()).view(pa.timestamp("us"))
+    texts = pa.array([b"\xff", b"b", None]).view(pa.string())
+    inner = pa.StructArray.from_arrays([texts], ["text"], mask=pa.array([False, False, True]))
+    ids = pa.array([5, 6, 7])
+    highest = pa.StructArray.from_arrays([far, moments, inner, ids], ["day", "at", "in", "id"])
+    nulls = pa.StructArray.from_arrays([pa.array([1, 2, 3])], ["day"])
+    parsed = pa.StructArray.from_arrays(
+        [pa.array([7, 8, 9]), highest, nulls], ["numRecords", "maxValues", "nullCount"]
+    )
+    adds = pa.StructArray.from_arrays([pa.array(["a", "b", "c"]), parsed], ["path", "stats_parsed"])
     columns = {
-        "protocol": [PROTOCOL["protocol"], None, None],
-        "metaData": [None, METADATA_IN_PARQUET["metaData"], None],
-        "add": pa.array([None, None, file], kind),
+        "protocol": [PROTOCOL["protocol"], *[None] * 4],
+        "metaData": [None, METADATA_IN_PARQUET["metaData"], *[None] * 3],
+        "add": pa.concat_arrays([pa.nulls(2, adds.type), adds]),
     }
     path = log(tmp_path, f"{0:020d}.checkpoint.parquet")
     path.parent.mkdir()
     pq.write_table(pa.table(columns), path)
-    assert [(file.path, file.statistics) for file in read_snapshot(tmp_path).files] == [("a", None)]
+    told = [json.loads(file.statistics) for file in read_snapshot(tmp_path).files]
+    assert [each["numRecords"] for each in told] == [7, 8, 9]
+    assert [each["nullCount"] for each in told] == [{"day": 1}, {"day": 2}, {"day": 3}]
+    assert [each["maxValues"] for each in told] == [
+        {"in": {}, "id": 5},
+        {"day": "2022-01-08", "at": "1970-01-01T00:00:00.000002", "in": {"text": "b"}, "id": 6},
+        {"id": 7},
+    ]

@@ -43,15 +43,39 @@ def instants(parquet: pq.ParquetFile) -> frozenset[str]:
 
 
 def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows of a part of a checkpoint; without these statistics if they hold a day that Python does not know."""
+    """The rows of a part of a checkpoint; without the bounds that Python does not know, as far-away days."""
     try:
         return list(batch.to_pylist())
     except (OverflowError, ValueError):
         adds = batch.column("add")
-        fields = [field for field in adds.type if field.name != "stats_parsed"]
-        values = [pc.struct_field(adds, field.name) for field in fields]
-        left = pa.StructArray.from_arrays(values, fields=fields, mask=pc.is_null(adds))
-        return list(batch.set_column(batch.schema.get_field_index("add"), "add", left).to_pylist())
+        parts = {field.name: pc.struct_field(adds, field.name) for field in adds.type}
+        if "stats_parsed" not in parts:
+            raise
+        parts["stats_parsed"] = _known_to_python(parts["stats_parsed"])
+        known = pa.StructArray.from_arrays([*parts.values()], fields=[*adds.type], mask=pc.is_null(adds))
+        return list(batch.set_column(batch.schema.get_field_index("add"), "add", known).to_pylist())
+
+
+def _known_to_python(values: pa.Array) -> pa.Array:
+    """Statistics, or those of a column, with nulls for each value that Python does not know."""
+    if pa.types.is_struct(values.type):
+        parts = [_known_to_python(pc.struct_field(values, [at])) for at in range(values.type.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=[*values.type], mask=pc.is_null(values))
+    try:
+        values.to_pylist()
+    except (OverflowError, ValueError):
+        return pc.if_else(
+            pa.array([_is_known(value) for value in values]), values, pa.scalar(None, values.type)
+        )
+    return values
+
+
+def _is_known(value: pa.Scalar) -> bool:
+    try:
+        value.as_py()
+    except (OverflowError, ValueError):
+        return False
+    return True
 
 
 def as_json(parsed: Mapping[str, Any], instants: Set[str]) -> str:
