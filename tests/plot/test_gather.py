@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,7 +36,7 @@ from pyqbeast.tiledb import (
 )
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.plot.tables import table_of_blocks
-from tests.scanning.tables import fields_of, indexed_add, metadata
+from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
 
 TABLES = ["qbeast/a_linear2d", "qbeast/d_append_revisions", "qbeast/e3_convert_only", "qbeast/i2_deleted_dv"]
 
@@ -236,6 +237,30 @@ def test_moments_that_python_lacks_are_numbers(tmp_path, kind, stored, first):
 def test_what_is_no_estimate_is_told(wrong):
     with pytest.raises(InvalidInputError, match=re.escape(f"or what refine gives, not {wrong!r}")):
         answers_of(wrong)
+
+
+def test_an_answer_that_keeps_some_groups_is_followed_from_step_to_step(tmp_path):
+    """Its column `sure` changes from step to step, and is no part of a group."""
+    table = indexed_table(tmp_path, pa.table({"id": range(6), "group": ["a", "b"] * 3}))
+    last = scan(table).tolerance({"mean": ("id", "avg")}, by=["group"], exact=True, having="mean > 1")
+    unsure = last.table.drop_columns("sure").append_column("sure", pa.array([False, True]))
+    series = answers_of([replace(last, table=unsure), last]).series
+    assert {name: len(steps) for name, steps in series.items()} == {
+        "mean, group = a": 2,
+        "mean, group = b": 2,
+    }
+    # Without such a choice a column of this name is one of the query's own.
+    assert next(iter(answers_of([replace(last, choice=None)]).series)) == "mean, group = a, sure = True"
+
+
+def test_an_answer_of_days_that_python_lacks(tmp_path):
+    days = pa.array(range(3_000_000, 3_000_040), pa.int32()).view(pa.date32())
+    table = indexed_table(tmp_path, pa.table({"id": range(40), "day": days}))
+    asked = {"last": ("day", "max"), "rows": ("*", "count")}
+    estimate = scan(table).tolerance(asked, by=["id"], exact=True)
+    series = answers_of([estimate]).series
+    assert [each.value for each in series["rows, id = 3"]] == [1.0]
+    assert [each.value for each in series["last, id = 3"]] == [None]
 
 
 def without_statistics(path, *, tags=True):

@@ -6,9 +6,9 @@ import json
 import os
 import re
 import shutil
-from collections import namedtuple
 from html import unescape
 from html.parser import HTMLParser
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pyarrow as pa
@@ -23,18 +23,20 @@ from tests.plot.tables import table_of_blocks
 from tests.scanning.tables import indexed_table
 from tests.tiledb.arrays import one_dimension
 
-Row = tuple
-ESTIMATED = namedtuple("Estimated", "df fraction bytes_read exact_bytes confidence")
 
+class Estimated(NamedTuple):
+    """As much of an estimate as a page needs."""
 
-class Frame:
-    """As much of a DataFrame as an answer needs."""
+    columns: list
+    rows: list
+    fraction: float
+    bytes_read: int
+    exact_bytes: int
+    confidence: float
+    choice: None = None
 
-    def __init__(self, columns, rows):
-        self.columns, self._rows = columns, rows
-
-    def collect(self):
-        return self._rows
+    def shown_rows(self, _most):
+        return self.columns, self.rows
 
 
 class Elements(HTMLParser):
@@ -107,7 +109,7 @@ def test_hostile_names_are_texts(tmp_path):
     table = indexed_table(
         tmp_path / "</title><b>{{script}}", pa.table({"id": pa.array([1, 2]), name: ["a", "b"]})
     )
-    answers = [ESTIMATED(Frame([name, "n", "n_low", "n_high"], [(name, 1, 0.5, 2)]), 0.5, 1, 2, 0.95)]
+    answers = [Estimated([name, "n", "n_low", "n_high"], [(name, 1, 0.5, 2)], 0.5, 1, 2, 0.95)]
     page = Elements(plot.page(table, estimates=answers).html)
     assert not page.of("img", "b")
     assert len(page.of("script")) == 3
@@ -174,7 +176,7 @@ def test_an_answer_of_a_scan(golden):
 
 def test_an_answer_narrows_step_by_step(golden):
     steps = [
-        ESTIMATED(Frame(["day", "m", "m_low", "m_high"], rows), f, int(1000 * f), 1000, 0.95)
+        Estimated(["day", "m", "m_low", "m_high"], rows, f, int(1000 * f), 1000, 0.95)
         for f, rows in [
             (0.1, [(1, 5.0, 4.0, 6.0)]),
             (1.0, [(1, 5.2, 5.2, 5.2), (2, 7.0, float("nan"), None)]),

@@ -43,15 +43,15 @@ class Estimate(Outcome):
 
     df: DataFrame
 
-    def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
-        """See `Outcome.first_rows`."""
-        # Python knows fewer days than Spark.
+    def shown_rows(self, most: int | None = SHOWN_ROWS) -> tuple[list[str], list[tuple[object, ...]]]:
+        """See `Outcome.shown_rows`."""
         numbered = self.df.toDF(*(f"c{i}" for i in range(len(self.df.columns))))
         shown = [
             F.col(each.name).cast("string") if isinstance(each.dataType, _TIMES) else F.col(each.name)
             for each in numbered.schema
         ]
-        return self.df.columns, [tuple(row) for row in numbered.select(*shown).take(SHOWN_ROWS)]
+        rows = numbered.select(*shown)
+        return self.df.columns, [tuple(row) for row in (rows.collect() if most is None else rows.take(most))]
 
 
 def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[DataFrame, int]:

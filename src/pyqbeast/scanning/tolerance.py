@@ -64,14 +64,13 @@ class ScanEstimate(Outcome):
 
     table: pa.Table
 
-    def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
-        """See `Outcome.first_rows`."""
-        # Python knows fewer days than Arrow.
+    def shown_rows(self, most: int | None = SHOWN_ROWS) -> tuple[list[str], list[tuple[object, ...]]]:
+        """See `Outcome.shown_rows`."""
         shown = [
             pa.field(each.name, pa.string()) if pa.types.is_temporal(each.type) else each
             for each in self.table.schema
         ]
-        rows = self.table.slice(0, SHOWN_ROWS).cast(pa.schema(shown)).to_pylist()
+        rows = self.table.slice(0, most).cast(pa.schema(shown)).to_pylist()
         return self.table.column_names, [tuple(row.values()) for row in rows]
 
 

@@ -79,16 +79,19 @@ class Outcome(ABC):
     choice: Choice | None = None
 
     @abstractmethod
-    def first_rows(self) -> tuple[list[str], list[tuple[object, ...]]]:
-        """The names of the answer's columns, and its first `SHOWN_ROWS` rows."""
+    def shown_rows(self, most: int | None = SHOWN_ROWS) -> tuple[list[str], list[tuple[object, ...]]]:
+        """The names of the answer's columns, and its first rows or all of them.
+
+        Days and times are texts: Python knows fewer of them than Arrow and Spark.
+        """
 
     def __str__(self) -> str:
-        columns, rows = self.first_rows()
+        columns, rows = self.shown_rows()
         return "\n".join([*("  ".join(map(str, row)) for row in (columns, *rows)), self.cost, *self.notes])
 
     def _repr_html_(self) -> str:
         return block_html(
-            self.cost, table_html("The answer with its bounds", *self.first_rows()), texts_html(self.notes)
+            self.cost, table_html("The answer with its bounds", *self.shown_rows()), texts_html(self.notes)
         )
 
     @property

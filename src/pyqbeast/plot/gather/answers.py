@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, Outcome
 from pyqbeast.core.errors import InvalidInputError
@@ -58,7 +57,7 @@ def answers_of(estimates: Iterable[Outcome]) -> Answers | None:
     series: dict[str, list[AnswerStep]] = {}
     names: list[str] = []
     for step in steps:
-        numbers = _numbers(*_columns_and_rows(step))
+        numbers = _numbers(*step.shown_rows(None), keeps_some=step.choice is not None)
         names = list(numbers)
         for name, bounds in numbers.items():
             series.setdefault(name, []).append(AnswerStep(step.fraction, step.bytes_read, *bounds))
@@ -66,27 +65,24 @@ def answers_of(estimates: Iterable[Outcome]) -> Answers | None:
     return Answers(steps[-1].confidence, steps[-1].exact_bytes, kept)
 
 
-def _columns_and_rows(estimate: Any) -> tuple[list[str], list[Sequence[Any]]]:  # noqa: ANN401 (of either engine)
-    """The answer of an estimate by a scan, which has an Arrow table, or by Spark, which has a DataFrame."""
-    if hasattr(estimate, "table"):
-        names = estimate.table.column_names
-        return names, [tuple(row.values()) for row in estimate.table.to_pylist()]
-    return estimate.df.columns, estimate.df.collect()
-
-
 def _numbers(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, keeps_some: bool
 ) -> dict[str, tuple[_Number, _Number, _Number]]:
-    """Each estimated number of an answer and its bounds, by the names of its group and its column."""
+    """Each estimated number of an answer and its bounds, by the names of its group and its column.
+
+    An answer that keeps some of its groups has a last column that tells how sure that is.
+    """
     bounded = [
         at
         for at in range(len(columns) - 2)
         if [*columns[at + 1 : at + 3]] == [columns[at] + LOW, columns[at] + HIGH]
     ]
-    inside = {at + part for at in bounded for part in range(3)}
+    beside = {at + part for at in bounded for part in range(3)}
+    if keeps_some:
+        beside.add(len(columns) - 1)
     numbers = {}
     for row in rows:
-        group = ", ".join(f"{columns[at]} = {row[at]}" for at in range(len(columns)) if at not in inside)
+        group = ", ".join(f"{columns[at]} = {row[at]}" for at in range(len(columns)) if at not in beside)
         for at in bounded:
             name = f"{columns[at]}, {group}" if group else columns[at]
             value, low, high = (_number(row[at + part]) for part in range(3))
@@ -94,6 +90,6 @@ def _numbers(
     return numbers
 
 
-def _number(value: Any) -> float | None:  # noqa: ANN401 (a value of a row of Spark's)
+def _number(value: object) -> float | None:
     number = float(value) if isinstance(value, (int, float, Decimal)) else math.nan
     return number if math.isfinite(number) else None
