@@ -102,6 +102,17 @@ def test_conditions_add_up_and_may_be_expressions(golden):
     assert len([file for file in asked.files() if file.skipped is None]) == 3
 
 
+def test_days_that_pandas_has_not_are_told_by_their_column(tmp_path):
+    days = pa.array([0, 3_000_000], pa.int32()).view(pa.date32())
+    scan = pyqbeast.scan(
+        indexed_table(tmp_path, pa.table({"id": [1, 2], "first": days.take([0, 0]), "day": days}))
+    )
+    with pytest.raises(UnsupportedError, match=r"column 'day' has a value that is none in pandas \("):
+        scan.to_pandas()
+    assert scan.where("id = 1").to_pandas()["day"].tolist() == [dt.date(1970, 1, 1)]
+    assert scan.select(["id"]).to_pandas()["id"].tolist() == [1, 2]
+
+
 def test_no_spark_and_no_java(golden):
     script = """
 import sys, pyqbeast

@@ -92,6 +92,17 @@ def _milliseconds(timestamp: dt.datetime | str | None) -> int | None:
     return epoch_milliseconds(when)
 
 
+def _check_column_for_pandas(column: pa.Table) -> None:
+    """Raises UnsupportedError where a column has a value that pandas has not."""
+    try:
+        column.to_pandas()
+    except (OverflowError, ValueError) as error:
+        raise UnsupportedError(
+            f"column {column.column_names[0]!r} has a value that is none in pandas ({error}): leave such rows out by "
+            "`where` or the column by `select`, or call to_arrow or to_polars"
+        ) from error
+
+
 @dataclass(frozen=True)
 class Scan:
     """Rows of a version of a table, still to be read. Made by `scan`; each method that narrows it gives a new one."""
@@ -228,10 +239,17 @@ class Scan:
     def to_pandas(self) -> Any:  # noqa: ANN401 (a DataFrame of pandas)
         """All rows as a DataFrame of pandas.
 
-        Raises as `to_batches`, and MissingPackageError where pandas is not installed.
+        Raises as `to_batches`, and MissingPackageError where pandas is not installed, and UnsupportedError for a
+        value that pandas has not: a date outside of the years 1 to 9999.
         """
         of_extra("pandas", "pandas", "DataFrames of pandas")
-        return self.to_arrow().to_pandas()
+        table = self.to_arrow()
+        try:
+            return table.to_pandas()
+        except (OverflowError, ValueError):
+            for name in table.column_names:
+                _check_column_for_pandas(table.select([name]))
+            raise
 
     def to_polars(self) -> Any:  # noqa: ANN401 (a DataFrame of Polars)
         """All rows as a DataFrame of Polars.
