@@ -122,6 +122,63 @@ def test_keys_move_and_zoom_a_chart(opened, tmp_path):
     expect(hidden).to_contain_text("too small to be drawn")
 
 
+def ends(page, name):
+    """The ends of what a chart shows: from left to right, and from the bottom up."""
+    return page.evaluate(
+        """(name) => {
+          const place = document.getElementById(name);
+          const { x_range, y_range } = Bokeh.index.roots.find((view) => place.contains(view.el)).model;
+          return [x_range.start, x_range.end, y_range.start, y_range.end];
+        }""",
+        name,
+    )
+
+
+def test_the_keys_of_every_chart(golden, opened):
+    table = golden("qbeast/a_linear2d") / "table"
+    estimates = [scan(table).tolerance({"mean": ("b", "avg")}, error=error) for error in (0.1, 0.01)]
+    page = opened(table, estimates=estimates)
+    names = page.locator(".chart").evaluate_all("(charts) => charts.map((chart) => chart.id)")
+    assert {"chart-tree", "chart-map", "chart-reads", "chart-levels", "chart-answers"} < set(names)
+    for name in names:
+        whole = ends(page, name)
+        page.locator(f"#{name}").focus()
+        for key, expected in [("ArrowUp", whole[:2]), ("ArrowRight", None), ("+", None), ("-", None)]:
+            before = ends(page, name)
+            page.keyboard.press(key)
+            page.wait_for_timeout(100)
+            assert ends(page, name) != before, (name, key)
+            assert expected is None or ends(page, name)[:2] == pytest.approx(expected), (name, key)
+        for key in ("Control++", "Control+0", "Alt+ArrowLeft", "Meta+-"):
+            before = ends(page, name)
+            # The browser itself goes back by one of these.
+            page.locator(f"#{name}").dispatch_event("keydown", pressed(key))
+            assert ends(page, name) == before, (name, key)
+        page.keyboard.press("0")
+        page.wait_for_timeout(100)
+        assert ends(page, name) == pytest.approx(whole), name
+
+
+def pressed(keys):
+    held, _, key = keys.partition("+")
+    modifier = {"Control": "ctrlKey", "Alt": "altKey", "Meta": "metaKey"}[held]
+    return {"key": key, modifier: True, "bubbles": True, "cancelable": True}
+
+
+def test_a_logarithmic_chart_moves_by_powers(golden, opened):
+    page = opened(golden("qbeast/a_linear2d") / "table")
+    left, right, bottom, top = ends(page, "chart-reads")
+    page.locator("#chart-reads").focus()
+    page.keyboard.press("ArrowLeft")
+    tenth = (right / left) ** 0.1
+    assert ends(page, "chart-reads") == pytest.approx([left / tenth, right / tenth, bottom, top])
+    page.keyboard.press("-")
+    assert min(ends(page, "chart-reads")) > 0
+    assert (ends(page, "chart-reads")[3] / ends(page, "chart-reads")[2]) == pytest.approx(
+        (top / bottom) ** 1.25
+    )
+
+
 def test_a_phone_needs_no_scrolling_aside(golden, opened):
     page = opened(golden("qbeast/a_linear2d") / "table", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

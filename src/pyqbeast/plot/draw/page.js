@@ -339,23 +339,36 @@
     find("answer")?.addEventListener("change", drawAnswer);
   }
 
+  // Sets the ends of a range to those that a function makes of it, with the distances that the chart shows.
+  function changeRange(range, scale, change) {
+    const isLog = scale.type === "LogScale";
+    const ends = [range.start, range.end].map((end) => (isLog ? Math.log10(end) : end));
+    const [start, end] = change(...ends).map((each) => (isLog ? 10 ** each : each));
+    // Without this a range over data goes back to them as soon as they change.
+    range.have_updated_interactively = true;
+    range.setv({ start, end });
+  }
+
   // Arrow keys move a chart, plus and minus zoom, 0 shows all of it.
-  function onKey(chart, event) {
+  function onKey(view, event) {
+    // The browser's own keys, such as those that zoom the page or go back.
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const zooms = { "+": 0.8, "=": 0.8, "-": 1.25 };
-    const sides = [chart.x_range, chart.y_range];
+    const chart = view.model;
+    const change = (ofSide) => {
+      changeRange(chart.x_range, chart.x_scale, ofSide(0));
+      changeRange(chart.y_range, chart.y_scale, ofSide(1));
+    };
     if (event.key in moves) {
-      sides.forEach((range, side) => {
-        const by = (moves[event.key][side] * (range.end - range.start)) / 10;
-        range.setv({ start: range.start + by, end: range.end + by });
-      });
+      change((side) => (from, to) => [from, to].map((end) => end + (moves[event.key][side] * (to - from)) / 10));
     } else if (event.key in zooms) {
-      for (const range of sides) {
-        const [middle, half] = [(range.start + range.end) / 2, (zooms[event.key] * (range.end - range.start)) / 2];
-        range.setv({ start: middle - half, end: middle + half });
-      }
+      change(() => (from, to) => {
+        const [middle, half] = [(from + to) / 2, (zooms[event.key] * (to - from)) / 2];
+        return [middle - half, middle + half];
+      });
     } else if (event.key === "0") {
-      for (const range of sides) range.setv({ start: range.reset_start, end: range.reset_end });
+      view.reset();
     } else return;
     event.preventDefault();
   }
@@ -393,10 +406,9 @@
   Bokeh.set_log_level("warn");
   listen();
   for (const item of data.charts) {
-    const manager = await Bokeh.embed.embed_item(item);
-    const chart = [...manager.roots][0].model;
-    charts[item.target_id.replace("chart-", "")] = chart;
-    find(item.target_id).addEventListener("keydown", (event) => onKey(chart, event));
+    const [view] = (await Bokeh.embed.embed_item(item)).roots;
+    charts[item.target_id.replace("chart-", "")] = view.model;
+    find(item.target_id).addEventListener("keydown", (event) => onKey(view, event));
   }
   if (charts.map) showWhole();
   for (const name of ["tree", "map"]) {
