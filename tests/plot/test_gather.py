@@ -288,3 +288,25 @@ def test_where_the_log_counts_no_rows_there_are_no_points(tmp_path):
     points = gather_table(without_statistics(tmp_path, tags=False)).points
     assert points.rows.num_rows == 0
     assert "does not say how many rows are in 0.parquet" in points.problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "half"),
+    [
+        (Datatype.INT64, pa.array([1, 5], pa.int64()), 0.5),
+        (Datatype.FLOAT64, pa.array([1.0, 5.0]), 0.0),
+        (Datatype.DATETIME_DAY, pa.array([1, 5], pa.int32()).view(pa.date32()), 43_200.0),
+        (Datatype.DATETIME_YEAR, pa.array([1, 5], pa.int64()), 15_778_476.0),
+        (Datatype.DATETIME_NS, pa.array([1_000, 5_000], pa.int64()).view(pa.timestamp("ns")), 5e-10),
+        (Datatype.STRING_ASCII, pa.array(["a", "b"]), 0.5),
+    ],
+)
+def test_half_of_what_a_cell_takes_on_its_axis(tmp_path, kind, column, half):
+    """A tile of one cell is not drawn as nothing."""
+    uri = str(tmp_path)
+    x = dimension("x", kind) if kind is Datatype.STRING_ASCII else dimension("x", kind, (0, 10_000))
+    create_array(uri, ArraySchema((x,), (attribute("v", Datatype.INT32),), capacity=1))
+    write_array(uri, pa.table({"x": column, "v": pa.array([1, 2], pa.int32())}))
+    picture = gather_array(uri)
+    assert picture.half_cells == (half,)
+    assert (picture.lows[0] == picture.highs[0]).all()

@@ -11,9 +11,11 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from matplotlib.image import imread
 
 from pyqbeast import InvalidInputError, NotIndexedError, StorageError, TableNotFoundError, plot
 from pyqbeast.cli.app import app
@@ -149,6 +151,22 @@ def test_an_image_shows_names_as_they_are(tmp_path, name):
     text_table = pa.table({"id": pa.array([1, 2]), name: [f"{name}1", f"{name}2"]})
     plot.image(indexed_table(tmp_path / "table$", text_table), tmp_path / "table.svg")
     ElementTree.parse(tmp_path / "table.svg")
+
+
+@pytest.mark.parametrize("kind", [Datatype.INT32, Datatype.FLOAT64])
+def test_an_image_shows_tiles_of_one_cell(tmp_path, kind):
+    """Their first cell is their last one too, so that a rectangle between the two has no area."""
+    uri = str(tmp_path / "a")
+    x, y = (dimension(name, kind, (0, 9)) for name in "xy")
+    create_array(uri, ArraySchema((x, y), (attribute("v", Datatype.INT32),), capacity=1))
+    places = pa.array([n for n in range(10) for _ in range(10)]).cast(kind.arrow())
+    write_array(uri, pa.table({"x": places, "y": [*range(10)] * 10, "v": pa.array(range(100), pa.int32())}))
+    plot.image(uri, tmp_path / "image.png")
+    seen = imread(tmp_path / "image.png")
+    # A name is black, and a tile has a colour.
+    assert (np.ptp(seen[..., :3], axis=2) > 0.1).sum() > 500
+    tiles = json.loads(Elements(plot.page(uri).html).texts["data"])["trees"][0]
+    assert tiles["half_cells"] == [0.5 if kind is Datatype.INT32 else 0.0] * 2
 
 
 def test_a_path_that_is_no_utf_8(tmp_path):

@@ -49,6 +49,7 @@ def array_data(picture: ArrayPicture) -> dict[str, Any]:
                 "first_read": packed(none, "u1"),
                 "lows": [packed(low, "f8") for low in picture.lows],
                 "highs": [packed(high, "f8") for high in picture.highs],
+                "half_cells": picture.half_cells,
                 "points": [],
             }
         ],

@@ -26,6 +26,8 @@ from pyqbeast.plot.gather.tree import TreePicture
 
 #: Rectangles of more cubes are drawn as pixels in an SVG too, which would be too large otherwise.
 _MOST_SHAPES = 5_000
+#: The least side of a tile that is drawn, as a part of the axis: a few pixels.
+_LEAST_SIDE = 0.006
 _STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -175,12 +177,24 @@ def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
     )
     axes = figure.subplots()
     across, up = 0, min(1, len(picture.axes) - 1)
-    sides = (picture.lows[across], picture.lows[up], picture.highs[across], picture.highs[up])
+    (left, right), (bottom, top) = (
+        _visible(picture.lows[at], picture.highs[at], picture.half_cells[at]) for at in (across, up)
+    )
+    sides = (left, bottom, right, top)
     shapes = _rectangles(axes, sides, picture.owners.astype(float), "cividis", "white")
     shapes.set_alpha(0.6)
     axes.autoscale_view()
     axes.set_title("Tiles by fragment: the newer, the lighter")
     _label(axes, picture.axes[across], picture.axes[up])
+
+
+def _visible(
+    lows: NDArray[np.float64], highs: NDArray[np.float64], half_cell: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where rectangles begin and end around their first and last cells, none of them too narrow to be seen."""
+    least = _LEAST_SIDE * float(np.max(highs) - np.min(lows)) if len(lows) else 0.0
+    more = np.maximum(half_cell, (least - (highs - lows)) / 2)
+    return lows - more, highs + more
 
 
 def _rectangles(

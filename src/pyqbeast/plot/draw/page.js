@@ -6,6 +6,7 @@
   const state = { step: 0, tree: 0, colour: "fill", x: 0, y: Math.min(1, (data.trees[0]?.axes.length ?? 1) - 1) };
   const WHOLE = 2 ** 32 - 1; // shares are stored as parts of it
   const SMALLEST_CUBE = 4; // pixels; smaller ones are not drawn on the map
+  const SMALLEST_TILE = 3; // pixels; smaller ones are drawn as large
   const MOST_CUBES = 20000; // on the map, at once
   const FULLEST = 1.5; // rows by cube size at the end of the colours
   const LEAST_WEIGHT = -5; // power of ten at the beginning of the colours
@@ -174,20 +175,28 @@
     fill("tree", "cubes", columns);
   }
 
+  // Where a rectangle begins and ends around its first and its last cell. Tiles are never too small to be seen.
+  function stretch(of, dimension, low, high, pixel) {
+    if (!of.owners) return [low, high];
+    const more = Math.max(of.half_cells[dimension], (SMALLEST_TILE * pixel - (high - low)) / 2);
+    return [low - more, high + more];
+  }
+
   // Cubes lie over their parents, so deeper ones come later. Cubes that only differ in other dimensions are one.
   function drawMap() {
     const of = tree();
     const { x_range, y_range, inner_width, inner_height } = charts.map;
     const [xs, ys] = [state.x, state.y];
-    const wide = (SMALLEST_CUBE * (x_range.end - x_range.start)) / Math.max(200, inner_width);
-    const high = (SMALLEST_CUBE * (y_range.end - y_range.start)) / Math.max(200, inner_height);
+    const wide = (x_range.end - x_range.start) / Math.max(200, inner_width); // a pixel
+    const high = (y_range.end - y_range.start) / Math.max(200, inner_height);
     const isRead = reader(of);
     const runs = new Map();
     let hidden = 0;
     for (const i of of.by_depth) {
-      const [left, right, bottom, top] = [of.lows[xs][i], of.highs[xs][i], of.lows[ys][i], of.highs[ys][i]];
+      const [left, right] = stretch(of, xs, of.lows[xs][i], of.highs[xs][i], wide);
+      const [bottom, top] = stretch(of, ys, of.lows[ys][i], of.highs[ys][i], high);
       if (right < x_range.start || left > x_range.end || top < y_range.start || bottom > y_range.end) continue;
-      if (!of.owners && (right - left < wide || top - bottom < high)) { hidden++; continue; }
+      if (!of.owners && (right - left < SMALLEST_CUBE * wide || top - bottom < SMALLEST_CUBE * high)) { hidden++; continue; }
       const level = of.depth[i];
       const key = of.owners ? i : ((left * 2 ** 21) * 2 ** 21 + bottom * 2 ** 21) * 32 + Math.min(level, 31);
       let run = runs.get(key);
@@ -214,7 +223,7 @@
     }
     fill("map", "cubes", columns);
     find("hidden").textContent = hidden ? `${count(hidden)} more are too small to be drawn: zoom in to see them.` : "";
-    drawOutlines(of, xs, ys);
+    drawOutlines(of, xs, ys, wide, high);
     drawPoints(of, xs, ys);
     drawBox(of, xs, ys);
     const longest = Math.max(...of.axes[xs].labels.map((text) => text.length));
@@ -223,7 +232,7 @@
   }
 
   // The rectangle around all tiles of each fragment.
-  function drawOutlines(of, xs, ys) {
+  function drawOutlines(of, xs, ys, wide, high) {
     if (!of.owners) return;
     const ends = of.names.map(() => [Infinity, -Infinity, Infinity, -Infinity]);
     of.depth.forEach((owner, i) => {
@@ -233,8 +242,13 @@
       box[2] = Math.min(box[2], of.lows[ys][i]);
       box[3] = Math.max(box[3], of.highs[ys][i]);
     });
-    const side = (number) => ends.filter((box) => box[0] <= box[1]).map((box) => box[number]);
-    fill("map", "outlines", { left: side(0), right: side(1), bottom: side(2), top: side(3) });
+    const columns = { left: [], right: [], bottom: [], top: [] };
+    for (const box of ends.filter((each) => each[0] <= each[1])) {
+      const [left, right] = stretch(of, xs, box[0], box[1], wide);
+      const [bottom, top] = stretch(of, ys, box[2], box[3], high);
+      add(columns, { left, right, bottom, top });
+    }
+    fill("map", "outlines", columns);
   }
 
   function drawPoints(of, xs, ys) {
@@ -292,7 +306,7 @@
     for (const [range, dimension] of [[charts.map.x_range, state.x], [charts.map.y_range, state.y]]) {
       const ticks = of.axes[dimension].ticks;
       const [low, high] = [ticks[0], ticks[ticks.length - 1]];
-      const edge = (high - low) * 0.02 || 0.5;
+      const edge = ((high - low) * 0.02 || 0.5) + (of.half_cells?.[dimension] ?? 0);
       const ends = of.axes[dimension].ordered && of.owners ? [low, high] : [Math.min(0, low), Math.max(1, high)];
       range.setv({ start: ends[0] - edge, end: ends[1] + edge, reset_start: ends[0] - edge, reset_end: ends[1] + edge });
     }

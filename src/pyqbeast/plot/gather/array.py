@@ -14,7 +14,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.location import Location
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.visible import visible
-from pyqbeast.plot.gather.axes import Axis, value_places
+from pyqbeast.plot.gather.axes import Axis, half_cell, value_places
 from pyqbeast.plot.gather.files import FileArrays, Range
 from pyqbeast.plot.gather.scales import Scale
 from pyqbeast.tiledb import Datatype, Dimension, Fragment, open_array
@@ -48,7 +48,8 @@ class ArrayPicture:
         tiles: bytes and cells of every tile, and the ranges that read it.
         owners: for each tile the position of its fragment.
         axes: one for each dimension.
-        lows, highs: for each dimension where each tile's rectangle begins and ends on its axis.
+        lows, highs: for each dimension the places of the first and the last cell of each tile on its axis.
+        half_cells: for each dimension half of what a cell takes on its axis; 0 where cells are points.
     """
 
     uri: str
@@ -61,6 +62,7 @@ class ArrayPicture:
     axes: tuple[Axis, ...]
     lows: tuple[NDArray[np.float64], ...]
     highs: tuple[NDArray[np.float64], ...]
+    half_cells: tuple[float, ...]
 
 
 def gather_array(uri: Location) -> ArrayPicture:
@@ -110,6 +112,10 @@ def gather_array(uri: Location) -> ArrayPicture:
         tuple(_axis(dimension, scale) for dimension, scale, _, _ in sides),
         tuple(value_places(low, scale) if scale else np.zeros(count) for _, scale, low, _ in sides),
         tuple(value_places(high, scale) if scale else np.ones(count) for _, scale, _, high in sides),
+        tuple(
+            half_cell(scale, dimension.field.datatype.unit) if scale else 0.0
+            for dimension, scale, _, _ in sides
+        ),
     )
 
 

@@ -15,6 +15,17 @@ from pyqbeast.plot.gather.scales import Scale
 
 #: How finely an axis without values is divided.
 _PARTS = 64
+#: Seconds of NumPy's units of time. Years and months are mean ones.
+_SECONDS = {
+    "Y": 31_556_952.0,
+    "M": 2_629_746.0,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3_600.0,
+    "m": 60.0,
+    "s": 1.0,
+}
+_SECONDS |= {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12, "fs": 1e-15, "as": 1e-18}
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,19 @@ def tree_axes(revision: Revision, scales: dict[str, Scale]) -> tuple[Axis, ...]:
             labels = tuple(f"{place:.4g}" for place in places)
             axes.append(Axis(f"{transformer.spec}, coordinate", places, labels, is_ordered=False))
     return tuple(axes)
+
+
+def half_cell(scale: Scale, unit: str | None) -> float:
+    """Half of what a cell takes on the axis of a scale; 0 where cells are points.
+
+    Args:
+        scale: of the axis.
+        unit: in which NumPy counts the times of the cells, None where they have none.
+    """
+    value = scale.values[0]
+    if isinstance(value, (int, str)):
+        return 0.5
+    return _SECONDS[unit] / 2 if unit and not isinstance(value, float) else 0.0
 
 
 def value_places(values: Sequence[Any], scale: Scale) -> NDArray[np.float64]:
