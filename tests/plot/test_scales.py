@@ -79,6 +79,29 @@ def test_steps_are_round(low, high, expected):
     assert [*Scale.over([high, low]).labels[: len(expected)]] == expected
 
 
+URL = "https://www.example.com/products/category/"
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["a" * 40, "b" * 41], ["a" * 40, "b" * 39 + "…"]),
+        ([URL, URL + "00001", URL + "00002" * 9], ["…", "…00001", "…" + ("00002" * 9)[:38] + "…"]),
+        (
+            ["a" * 60 + "1", "a" * 60 + "2", "b" * 60 + "3"],
+            [
+                "a" * 19 + "…" + "a" * 19 + "1",
+                "a" * 19 + "…" + "a" * 19 + "2",
+                "b" * 19 + "…" + "b" * 19 + "3",
+            ],
+        ),
+    ],
+)
+def test_labels_of_long_texts_tell_them_apart(texts, labels):
+    assert [*Scale.over(texts).labels] == labels
+    assert max(map(len, labels)) <= 40
+
+
 def test_what_has_no_range():
     assert Scale.over([]) is None
     assert Scale.over([3, 3]) is None

@@ -18,6 +18,8 @@ MOST_STEPS = 101
 #: The step of values that no step reaches.
 NO_STEP = 255
 
+#: The most letters of a label.
+_LONGEST = 40
 _PARTS = MOST_STEPS - 3
 #: Room for all digits of what divides the largest decimals by the smallest.
 _EXACT = Context(prec=100)
@@ -52,6 +54,8 @@ class Scale:
     @property
     def labels(self) -> tuple[str, ...]:
         """The values as people read them."""
+        if isinstance(self.values[0], str):
+            return _labels_of_texts(self.values)
         label = _label_of_times(self.values) if isinstance(self.values[0], dt.datetime) else _label
         for digits in (6, 10):
             labels = tuple(label(value, digits) for value in self.values)
@@ -136,9 +140,26 @@ def _label_of_times(times: Sequence[dt.datetime]) -> Callable[[dt.datetime, int]
     return lambda time, _: str(time.replace(tzinfo=None))
 
 
-def _label(value: Any, digits: int) -> str:  # noqa: ANN401 (a value of any scale but of times)
-    if isinstance(value, str):
-        return value if len(value) <= 40 else value[:39] + "…"
+def _labels_of_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts with what is too long left out: at the end, or where that does not tell them apart, elsewhere."""
+    # What the first and the last text have in common, those between them have too.
+    ends = enumerate(zip(texts[0], texts[-1], strict=False))
+    common = next((at for at, (one, other) in ends if one != other), len(texts[0]))
+    ways: list[Callable[[str], str]] = [
+        _without_end,
+        lambda text: _without_end("…" + text[common:]),
+        lambda text: (
+            text if len(text) <= _LONGEST else text[: _LONGEST // 2 - 1] + "…" + text[-_LONGEST // 2 :]
+        ),
+    ]
+    return max((tuple(map(way, texts)) for way in ways), key=lambda labels: len(set(labels)))
+
+
+def _without_end(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _label(value: Any, digits: int) -> str:  # noqa: ANN401 (a value of any scale but of times and texts)
     if isinstance(value, float):
         return f"{value:,.{digits}g}"
     return f"{value:,}" if isinstance(value, (int, Decimal)) else str(value)
