@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
@@ -28,6 +30,10 @@ from pyqbeast.plot.gather.tree import TreePicture
 _MOST_SHAPES = 5_000
 #: The least side of a tile that is drawn, as a part of the axis: a few pixels.
 _LEAST_SIDE = 0.006
+#: The most parts into which labels cut an axis.
+_MOST_PARTS = 5
+#: Points between two labels, and how they slope where they have too little room: in degrees.
+_BETWEEN_LABELS, _SLOPE = 9, 20
 _STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -86,7 +92,7 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
         ("files", "Files by version", [each.files for each in history]),
         ("size", f"Size in {unit}", [each.bytes / divisor for each in history]),
         ("share", "Bytes without an index", [each.unindexed_share for each in history]),
-        ("deleted", "Deleted rows in the files", [each.deleted_rows for each in history]),
+        ("deleted", "Deleted rows", [each.deleted_rows for each in history]),
     ):
         _draw_history(parts[name], title, versions, values)
     parts["share"].yaxis.set_major_formatter(_PERCENT)
@@ -214,11 +220,28 @@ def _rectangles(
 
 
 def _label(axes: Axes, across: Axis, up: Axis) -> None:
-    for side, axis in ((axes.xaxis, across), (axes.yaxis, up)):
+    parts = _parts_between(across, axes)
+    for side, axis, most in ((axes.xaxis, across, parts or _MOST_PARTS), (axes.yaxis, up, _MOST_PARTS)):
         chosen: list[int] = []
-        least = (axis.ticks[-1] - axis.ticks[0]) / 5
+        least = (axis.ticks[-1] - axis.ticks[0]) / most
         for at, place in enumerate(axis.ticks):
             if not chosen or place - axis.ticks[chosen[-1]] >= least:
                 chosen.append(at)
         side.set_ticks([axis.ticks[at] for at in chosen], [visible(axis.labels[at]) for at in chosen])
         side.set_label_text(visible(axis.name))
+    if not parts:
+        for label in axes.get_xticklabels():
+            label.set(rotation=_SLOPE, rotation_mode="anchor", horizontalalignment="right")
+
+
+def _parts_between(across: Axis, axes: Axes) -> int:
+    """Into how many parts labels may cut a horizontal axis without lying over each other; 0 where two are too long."""
+    font = FontProperties(size=rcParams["xtick.labelsize"])
+    longest = max(
+        text_to_path.get_text_width_height_descent(visible(text), font, ismath=False)[0]
+        for text in across.labels
+    )
+    width = axes.get_window_extent().width / axes.figure.dpi * 72
+    # The first and the last label stick out by half of theirs, and the axis becomes as much narrower.
+    parts = min(_MOST_PARTS, int((width - longest) / (longest + _BETWEEN_LABELS)))
+    return parts if parts > 1 else 0
