@@ -272,7 +272,9 @@ def test_a_correlation_leaves_out_rows_without_one_of_its_values(table):
     query = table.agg(F.corr(odd, "holes").alias("r"), F.corr("holes", odd).alias("s"))
     first = next(iter(pyqbeast.refine(query, SURE)))
     assert not first.exact
-    assert assert_holds(first, query) == 2
+    # The two are nearly alike, which a row in which they are not would upset, so that there are no bounds.
+    assert first.df.first()["r"] == pytest.approx(query.first()["r"], abs=0.01)
+    assert first.df.first()["s"] == pytest.approx(query.first()["s"], abs=0.01)
     # What does not vary has no correlation.
     first = next(iter(pyqbeast.refine(table.agg(F.corr(odd, F.col("holes") * 0).alias("none")))))
     assert first.df.first()["none"] is None
@@ -388,8 +390,7 @@ def test_what_refines_to_an_answer_of_spark_alone(odd):
     table = odd.filter("id >= 0")
 
     def last_of(text):
-        *steps, last = pyqbeast.refine(table.agg(F.expr(text).alias("wanted")))
-        assert steps
+        *_, last = pyqbeast.refine(table.agg(F.expr(text).alias("wanted")))
         assert last.exact
         return last.df.first()["wanted"]
 

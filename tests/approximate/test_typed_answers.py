@@ -74,9 +74,10 @@ def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(spark, tmp_pa
     query = load(spark, place).agg(F.max("x").alias("high"), F.min("x").alias("low"), F.count("*").alias("n"))
     row = pyqbeast.tolerance(query, error=0.2).df.first()
     assert (row["high_high"], row["low_low"]) == (1000.0, 1.0)
-    odd = {"id": range(-10, 0), "g": [3] * 10, "x": [math.nan, *([9.0] * 9)]}
+    odd = {"id": list(range(-10, 0)), "g": [3] * 10, "x": [math.nan, *([9.0] * 9)]}
+    schema = pa.schema({"id": pa.int64(), "g": pa.int64(), "x": pa.float64()})
     file = Path(place, "odd.parquet")
-    pq.write_table(pa.table(odd, {"id": pa.int64(), "g": pa.int64(), "x": pa.float64()}), file)
+    pq.write_table(pa.table(odd, schema), file)
     told = '{"numRecords":10,"minValues":{"x":9.0},"maxValues":{"x":9.0},"nullCount":{"x":0}}'
     add = {"path": file.name, "partitionValues": {}, "size": file.stat().st_size, "modificationTime": 0}
     commit(Path(place), 1, {"add": {**add, "dataChange": True, "stats": told}})
