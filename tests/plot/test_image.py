@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
-from pyqbeast.plot.draw import image
+from pyqbeast.plot.draw import charts, image
 from pyqbeast.plot.gather.axes import Axis
+from pyqbeast.plot.gather.table import gather_table
+from tests.scanning.tables import indexed_table
 
 
 @pytest.mark.parametrize("size", [(13, 8), (8, 6.5)])
@@ -31,3 +34,23 @@ def test_labels_do_not_lie_over_each_other(size, longest):
             assert (behind.x1 - before.x1) * np.sin(np.radians(slope)) > one.get_fontsize() * figure.dpi / 72
         else:
             assert not before.overlaps(behind)
+
+
+def test_what_is_counted_has_whole_numbers_on_its_axis(tmp_path):
+    """Levels, files, and deleted rows, where there is one or two of them."""
+    picture = gather_table(indexed_table(tmp_path, pa.table({"id": [1, 2, 3]})))
+    axes = Figure().subplots()
+    image._draw_levels(axes, picture.trees[0])
+    assert whole_ticks(axes.get_xticks(), *axes.get_xlim()) == [0]
+    for values in ([1], [0, 1, 2], [2]):
+        axes = Figure().subplots()
+        image._draw_history(axes, "Files", [*range(len(values))], values)
+        assert whole_ticks(axes.get_yticks(), *axes.get_ylim())[:2] == [0, 1]
+    files, size, *_ = charts.history_charts(picture.history).values()
+    assert (files.yaxis.ticker.min_interval, size.yaxis.ticker.min_interval) == (1, 0)
+
+
+def whole_ticks(ticks, low, high):
+    inside = [tick for tick in ticks if low <= tick <= high]
+    assert all(tick == int(tick) for tick in inside)
+    return inside

@@ -156,7 +156,10 @@ def _by_version(versions: list[int], values: list[float], form: str) -> Chart:
     else:
         drawn = chart.step("version", "value", source=source, mode="after", line_width=2, color=BLUE)
     chart.xaxis.ticker = BasicTicker(min_interval=1, num_minor_ticks=0)
-    chart.yaxis.ticker = BasicTicker(desired_num_ticks=4) if any(values) else FixedTicker(ticks=[0])
+    least = 1 if all(isinstance(value, int) for value in values) else 0
+    chart.yaxis.ticker = (
+        BasicTicker(desired_num_ticks=4, min_interval=least) if any(values) else FixedTicker(ticks=[0])
+    )
     chart.xaxis.formatter = NumeralTickFormatter(format="0")
     chart.yaxis.formatter = NumeralTickFormatter(format=form)
     chart.add_tools(_hover(drawn, [("version", "@version"), ("value", f"@value{{{form}}}")]))

@@ -144,7 +144,7 @@ def _draw_levels(axes: Axes, tree: TreePicture) -> None:
     axes.set_yticks(log_ticks(least))
     axes.yaxis.set_minor_formatter("")
     axes.yaxis.set_major_formatter(_PERCENT)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(_whole_numbers())
 
 
 def _draw_reads(axes: Axes, picture: TablePicture) -> None:
@@ -169,9 +169,16 @@ def _draw_history(axes: Axes, title: str, versions: list[int], values: Sequence[
     else:
         axes.step(versions, values, where="post", color=BLUE)
     axes.set(xlabel="version", ylim=(0, 1.1 * max(values) or 1))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(_whole_numbers())
     if not any(values):
         axes.set_yticks([0])
+    elif all(isinstance(value, int) for value in values):
+        axes.yaxis.set_major_locator(_whole_numbers())
+
+
+def _whole_numbers() -> MaxNLocator:
+    """Places of ticks for what is counted, also where there is one."""
+    return MaxNLocator(integer=True, min_n_ticks=1)
 
 
 def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
