@@ -102,6 +102,12 @@ def test_every_chart_is_told_in_words_and_as_a_table(page):
     assert result["aria-live"] == "polite"
 
 
+def test_no_heading_is_empty(html, page):
+    """Readers aloud jump from one to the next."""
+    assert not re.findall(r"<(h\d)[^>]*></\1>", html)
+    assert len(page.of("h3")) == 4  # the charts of the history, the only ones that stand together
+
+
 def test_what_is_read_is_in_the_tables_too(html):
     assert re.search(r"<td[^>]*>1 %</td><td[^>]*>1</td><td[^>]*>28.2 kB</td><td[^>]*>3.97 %</td>", html)
 

@@ -33,13 +33,14 @@ class Section:
 
     def html(self) -> str:
         """The section. Charts are put into it by their names."""
+        are_many = len(self.charts) > 1
         charts = "".join(
-            f"<figure><h3>{escape(label if len(self.charts) > 1 else '')}</h3>"
+            f"<figure>{f'<h3>{escape(label)}</h3>' if are_many else ''}"
             f'<div class="chart" id="chart-{name}" tabindex="0" role="group" '
             f'aria-label="Chart: {escape(label)}. {_KEYS} Its numbers are in the table below."></div></figure>'
             for name, label in self.charts.items()
         )
-        kind = ' class="small"' if len(self.charts) > 1 else ""
+        kind = ' class="small"' if are_many else ""
         anchor = next(iter(self.charts))
         return (
             f'<section aria-labelledby="title-{anchor}"><h2 id="title-{anchor}">{escape(self.title)}</h2>'
