@@ -157,8 +157,8 @@ def _with_centres(axes: StateAxes, rows: Rows) -> StateAxes:
             values, valid = rows.numbers[column]
             kept = values[np.isfinite(values) if valid is None else np.isfinite(values) & valid]
             if kept.size:
-                # The squares of very large numbers are infinite.
-                with np.errstate(over="ignore"):
+                # The squares of very large numbers are infinite, and sums of them may be infinities of both signs.
+                with np.errstate(invalid="ignore", over="ignore"):
                     found[column] = centre_near(float(kept.mean()), float(kept.var()))
     return replace(axes, centres={**axes.centres, **found}) if found else axes
 

@@ -244,6 +244,15 @@ def test_bounds_are_moments_that_python_has(end):
     assert in_calendar(far) == far
 
 
+@pytest.mark.filterwarnings("error")
+def test_spreads_of_numbers_whose_sums_are_infinite(tmp_path):
+    """Parts of a mean are infinities of both signs; nobody is told of it by a warning of NumPy's."""
+    x = np.repeat([1e308, -1e308], 512)
+    table = indexed_table(tmp_path / "t", pa.table({"id": range(len(x)), "x": x}))
+    (row,) = pyqbeast.scan(table).tolerance({"s": ("x", "stddev")}, exact=True).table.to_pylist()
+    assert not math.isfinite(row["s"] or math.nan)
+
+
 @pytest.mark.parametrize("far", [0.0, 1e8, -1e12])
 def test_spreads_far_smaller_than_the_numbers(tmp_path, far):
     """Within each fifth of the rows the values vary by 1, in one not at all; the fifths lie a million apart."""
