@@ -71,7 +71,9 @@ def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(spark, tmp_pa
     place = str(tmp_path / "table")
     rows = spark.range(40_000).selectExpr("id", "1 + (id % 8) as g", "1D + id % 1000 as x")
     save(rows, place, columnsToIndex="id", cubeSize=2_000)
-    query = load(spark, place).agg(F.max("x").alias("high"), F.min("x").alias("low"), F.count("*").alias("n"))
+    ends = (F.max("x").alias("high"), F.min("x").alias("low"), F.count("*").alias("n"))
+    # Without a filter Delta answers from the statistics alone.
+    query = load(spark, place).filter("id > -100").agg(*ends)
     row = pyqbeast.tolerance(query, error=0.2).df.first()
     assert (row["high_high"], row["low_low"]) == (1000.0, 1.0)
     odd = {"id": list(range(-10, 0)), "g": [3] * 10, "x": [math.nan, *([9.0] * 9)]}
@@ -81,7 +83,7 @@ def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(spark, tmp_pa
     told = '{"numRecords":10,"minValues":{"x":9.0},"maxValues":{"x":9.0},"nullCount":{"x":0}}'
     add = {"path": file.name, "partitionValues": {}, "size": file.stat().st_size, "modificationTime": 0}
     commit(Path(place), 1, {"add": {**add, "dataChange": True, "stats": told}})
-    query = load(spark, place).agg(F.max("x").alias("high"), F.min("x").alias("low"), F.count("*").alias("n"))
+    query = load(spark, place).filter("id > -100").agg(*ends)
     answer = pyqbeast.tolerance(query, error=0.2)
     assert not answer.exact
     row = answer.df.first()
