@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import warnings
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
-from pyqbeast.plot.draw import charts, image
+from pyqbeast import plot
+from pyqbeast.plot.draw import charts, fonts, image
 from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.table import gather_table
+from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from tests.scanning.tables import indexed_table
 
 
@@ -54,3 +58,44 @@ def whole_ticks(ticks, low, high):
     inside = [tick for tick in ticks if low <= tick <= high]
     assert all(tick == int(tick) for tick in inside)
     return inside
+
+
+@pytest.fixture
+def of_many_letters(tmp_path):
+    """An array whose dimension has a name in a script that the font which Matplotlib brings along lacks."""
+    name, uri = "".join(chr(0x13000 + at) for at in range(12)), str(tmp_path / "array")
+    create_array(
+        uri, ArraySchema((dimension(name, Datatype.INT64, (0, 99)),), (attribute("v", Datatype.INT32),))
+    )
+    write_array(uri, pa.table({name: [1, 2], "v": [1, 2]}))
+    return uri
+
+
+@pytest.mark.filterwarnings("default")
+def test_letters_that_no_font_has(of_many_letters, tmp_path, monkeypatch):
+    monkeypatch.setattr(fonts, "_OTHERS", ())
+    with pytest.warns(
+        UserWarning, match=r"^no font of this machine has .* and other letters, which are"
+    ) as told:
+        plot.image(of_many_letters, tmp_path / "image.png")
+    assert [each.filename for each in told] == [__file__]
+    with warnings.catch_warnings(record=True) as told:
+        plot.image(of_many_letters, tmp_path / "image.svg")
+    assert told == []
+    shown = "".join(ElementTree.parse(tmp_path / "image.svg").getroot().itertext())
+    assert shown.count(chr(0x13000)) == 2
+
+
+@pytest.mark.filterwarnings("default")
+def test_other_warnings_are_still_told():
+    with warnings.catch_warnings(record=True) as told:
+        with fonts.missing_letters() as letters:
+            warnings.warn("Glyph 97 (a) missing from font(s) DejaVu Sans.", stacklevel=1)
+            warnings.warn("about something else", stacklevel=1)
+        assert [str(each.message) for each in told] == ["about something else"]
+    assert [*letters] == ["a"]
+
+
+def test_only_fonts_that_are_there_are_asked_for(monkeypatch):
+    monkeypatch.setattr(fonts, "_OTHERS", ("none of this name", "DejaVu Serif"))
+    assert fonts.families() == ["DejaVu Sans", "DejaVu Serif", "sans-serif"]

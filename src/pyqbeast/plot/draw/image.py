@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from pyqbeast.core.visible import visible
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
+from pyqbeast.plot.draw.fonts import about_missing, families, missing_letters
 from pyqbeast.plot.draw.texts import log_ticks, share_text, size_text, unit_of
 from pyqbeast.plot.gather.array import ArrayPicture
 from pyqbeast.plot.gather.axes import Axis
@@ -43,6 +45,8 @@ _STYLE: dict[Any, Any] = {
     "font.size": 9,
     # A dollar in a name begins no formula.
     "text.parse_math": False,
+    # Who looks at an SVG may have letters that this machine lacks, and can search for them.
+    "svg.fonttype": "none",
     # Without random names and a date, the same table gives the same image.
     "svg.hashsalt": "pyqbeast",
 }
@@ -52,7 +56,7 @@ _PERCENT = FuncFormatter(lambda share, _: share_text(share))
 def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
     """The image in a format of Matplotlib's: `png` or `svg`."""
     written = io.BytesIO()
-    with rc_context(_STYLE):
+    with missing_letters() as letters, rc_context({**_STYLE, "font.family": families()}):
         is_table = isinstance(picture, TablePicture)
         figure = Figure(figsize=(13, 8) if is_table else (8, 6.5), layout="constrained")
         if isinstance(picture, TablePicture):
@@ -60,6 +64,8 @@ def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
         else:
             _draw_array(figure, picture)
         figure.savefig(written, format=kind, dpi=120, metadata={"Date": None} if kind == "svg" else None)
+    if letters and kind != "svg":
+        warnings.warn(about_missing(letters), stacklevel=3)
     return written.getvalue()
 
 
