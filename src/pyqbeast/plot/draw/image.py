@@ -184,7 +184,7 @@ def _draw_history(axes: Axes, title: str, versions: list[int], values: Sequence[
 
 def _whole_numbers() -> MaxNLocator:
     """Places of ticks for what is counted, also where there is one."""
-    return MaxNLocator(integer=True, min_n_ticks=1)
+    return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
 
 
 def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
