@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from pyqbeast import plot
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.scanning.scan import scan
+from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from tests.chromium import Watched, chromium, take_screenshot
 from tests.plot.tables import table_of_blocks
 
@@ -177,6 +179,24 @@ def test_a_logarithmic_chart_moves_by_powers(golden, opened):
     assert (ends(page, "chart-reads")[3] / ends(page, "chart-reads")[2]) == pytest.approx(
         (top / bottom) ** 1.25
     )
+
+
+def test_dollars_and_brackets_are_no_formula(opened, tmp_path):
+    """A formula would be drawn by a script from elsewhere, which the page refuses to load."""
+    name, uri = r"a $$b$$ \(c\) \[d\]", str(tmp_path / "array")
+    create_array(
+        uri, ArraySchema((dimension(name, Datatype.INT64, (0, 9)),), (attribute("v", Datatype.INT32),))
+    )
+    write_array(uri, pa.table({name: [1, 2], "v": pa.array([1, 2], pa.int32())}))
+    page = opened(uri)
+    page.wait_for_timeout(500)
+    shown = page.evaluate(
+        """() => {
+          const [{ model }] = Bokeh.index.roots;
+          return [...model.below, ...model.left].map(({ axis_label }) => [axis_label.type, axis_label.text]);
+        }"""
+    )
+    assert shown == [["PlainText", name]] * 2
 
 
 def test_a_phone_needs_no_scrolling_aside(golden, opened):

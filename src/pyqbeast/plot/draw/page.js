@@ -270,6 +270,11 @@
     fill("map", "box", sides.length ? columns : { left: [], right: [], bottom: [], top: [] });
   }
 
+  // Bokeh takes such a text for a formula, and the page may not load what would draw it.
+  function plain(text) {
+    return /\$\$|\\[[(]/.test(text) ? new Bokeh.Models.PlainText({ text }) : text;
+  }
+
   // An axis is labelled at a few of the places that have a label, as many as there is room for.
   function label(axis, of, range, room) {
     const inside = [...of.ticks.keys()].filter((i) => of.ticks[i] >= range.start && of.ticks[i] <= range.end);
@@ -278,8 +283,8 @@
     for (const i of inside) {
       if (!chosen.length || of.ticks[i] - of.ticks[chosen[chosen.length - 1]] >= least) chosen.push(i);
     }
-    axis.axis_label = of.name;
-    axis.major_label_overrides = new Map(chosen.map((i) => [of.ticks[i], of.labels[i]]));
+    axis.axis_label = plain(of.name);
+    axis.major_label_overrides = new Map(chosen.map((i) => [of.ticks[i], plain(of.labels[i])]));
     axis.ticker.ticks = chosen.map((i) => of.ticks[i]);
   }
 
