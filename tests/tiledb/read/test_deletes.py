@@ -42,3 +42,28 @@ def test_deletes_compare_the_first_character(tmp_path, width, cells, conditions,
         whole = cells.index(b"B" if width == 1 else b"AB")
         where = [("a", "==", cells[whole])]
         assert tiledb.open_array(uri, 15).read(["x"], where=where)["x"].to_pylist() == [whole]
+
+
+@pytest.mark.parametrize(
+    ("condition", "shown"),
+    [
+        ("e in ['blue']", [0, 1, 2]),
+        ("e not in ['blue']", []),
+        ("e in ['blue'] or e == 'red'", [1]),
+        ("e in ['blue', 'red']", [1]),
+    ],
+)
+def test_deletes_of_values_that_the_enumeration_lacks(tmp_path, condition, shown):
+    """The condition is stored without them. libtiledb itself refuses one without any value from then on."""
+    uri = str(tmp_path / "a")
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 9), tile=10, dtype=np.int64))
+    attrs, enums = (
+        [oracle.Attr("e", np.int8, enum_label="E")],
+        [oracle.Enumeration("E", False, ["red", "green"])],
+    )
+    oracle.Array.create(uri, oracle.ArraySchema(domain, attrs, enums=enums, sparse=True))
+    with oracle.open(uri, "w") as array:
+        array[np.arange(3)] = {"e": np.array([0, 1, 0], np.int8)}
+    with oracle.open(uri, "d") as array:
+        array.query(cond=condition).submit()
+    assert tiledb.open_array(uri).read(["x"])["x"].to_pylist() == shown

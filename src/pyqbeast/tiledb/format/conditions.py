@@ -56,7 +56,8 @@ class Comparison:
     Attributes:
         column: the column's name.
         operator: the comparison.
-        values: the values as stored. No value is null, or the empty text where cells vary in length.
+        values: the values as stored. No value is null, or the empty text where cells vary in length. `IN` and
+            `NOT_IN` without values compare with none: the enumeration lacks those that were asked for.
     """
 
     column: str
@@ -73,6 +74,9 @@ class Comparison:
         if self.operator is Operator.ALWAYS_TRUE or self.operator is Operator.ALWAYS_FALSE:
             return np.full(rows, self.operator is Operator.ALWAYS_TRUE)
         array, field = columns[self.column], fields[self.column]
+        if not self.values and self.operator not in _COMPARE:
+            valid: Mask = array.is_valid().to_numpy(zero_copy_only=False)
+            return valid if self.operator is Operator.NOT_IN else np.zeros(rows, dtype=bool)
         if not self.values and not field.is_var:
             return self._compare_null(array)
         values = self.values or (b"",)
