@@ -12,7 +12,7 @@ from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import WRITTEN_VERSION, ChunkContext
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.dimension import Dimension
-from pyqbeast.tiledb.format.domain import Coordinate
+from pyqbeast.tiledb.format.domain import MBR, Coordinate, Range1D
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema, Layout
@@ -162,8 +162,20 @@ def _check_value(about: str, kind: Datatype, value: Coordinate) -> None:
 def _check_current_domain(schema: ArraySchema) -> None:
     if schema.current_domain is None:
         return
+    check_type(schema.current_domain, MBR, "the current domain is an MBR")
     if len(schema.current_domain.ranges) != len(schema.dimensions):
         raise InvalidInputError("the current domain has one range per dimension")
+    for dimension, bounds in zip(schema.dimensions, schema.current_domain.ranges, strict=True):
+        about = f"the current domain of {dimension.name!r}"
+        check_type(bounds, Range1D, f"{about} is a Range1D")
+        for end in (bounds.low, bounds.high):
+            if dimension.field.is_var:
+                check_type(end, bytes, f"{about} has bytes as its ends")
+            else:
+                _check_value(about, dimension.field.datatype, end)
+        if bounds.high == b"":
+            # libtiledb takes such a range for empty, and finds no cell in it but that of the empty text.
+            raise InvalidInputError(f"{about} holds the empty text alone; the last of all texts is b'\\x7f'")
     schema.check_current_domain()
 
 

@@ -91,8 +91,8 @@ def _check_domain(column: pa.Array, dimension: Dimension, current: Range1D | Non
 
 
 def are_inside(column: pa.Array, domain: tuple[Coordinate, Coordinate]) -> bool:
-    """Whether no raw coordinate lies outside a domain. An empty range of text in use means any text."""
-    if domain == (b"", b"") or not len(column):
+    """Whether no raw coordinate lies outside a domain."""
+    if not len(column):
         return True
     low, high = domain
     if isinstance(low, bytes):
