@@ -203,6 +203,56 @@ def test_dimensions_that_cannot_be(kind, domain, extent, message):
         dimension("x", kind, domain, extent)
 
 
+def _grid(kind, *axes):
+    dimensions = [dimension("xyz"[i], kind, domain, extent) for i, (domain, extent) in enumerate(axes)]
+    return ArraySchema(tuple(dimensions), (attribute("v", Datatype.INT32),), dense=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "axes", "message"),
+    [
+        (Datatype.UINT8, [((0, 254), 100)], "'x' of a dense array: the last tile of 100 ends behind"),
+        (Datatype.UINT16, [((0, 9), 5), ((0, 65534), 1000)], "'y' of a dense array: the last tile of 1000"),
+        (Datatype.INT32, [((0, 2**31 - 2), 1000)], "the last tile of 1000"),
+        (Datatype.UINT8, [((1, 255), 5)], "leaves out the last value of UINT8, 255"),
+        (Datatype.INT64, [((0, 9), 10), ((2**63 - 10, 2**63 - 1), 10)], "'y'.* leaves out the last value"),
+        (
+            Datatype.UINT16,
+            [((0, 999), 256), ((0, 999), 256), ((0, 2), 3)],
+            "65536 cells, and UINT16 counts 65535",
+        ),
+        (
+            Datatype.INT16,
+            [((0, 999), 256), ((0, 999), 256), ((0, 2), 3)],
+            "65536 cells, and INT16 counts 65535",
+        ),
+    ],
+)
+def test_dense_tiles_that_cannot_be(tmp_path, kind, axes, message):
+    """The library writes some of them, and dies or goes on for ever where it reads them."""
+    with pytest.raises(InvalidInputError, match=message):
+        create_array(str(tmp_path / "a"), _grid(kind, *axes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "axes", "box"),
+    [
+        (Datatype.UINT8, [((0, 254), 16)], [(235, 254)]),
+        (Datatype.UINT8, [((1, 255), 255)], [(1, 255)]),
+        (Datatype.INT64, [((2**63 - 10, 2**63 - 1), 10)], [(2**63 - 5, 2**63 - 1)]),
+        (Datatype.UINT16, [((0, 999), 255), ((0, 999), 257), ((0, 2), 3)], [(0, 1), (0, 1), (0, 2)]),
+        (Datatype.INT16, [((0, 2), 3), ((0, 999), 256), ((0, 999), 256)], [(0, 1), (255, 256), (0, 2)]),
+    ],
+)
+def test_dense_tiles_that_can_just_be(tmp_path, kind, axes, box):
+    uri, count = str(tmp_path / "a"), int(np.prod([high - low + 1 for low, high in box]))
+    create_array(uri, _grid(kind, *axes))
+    write_dense(uri, pa.table({"v": np.arange(count, dtype=np.int32)}), dict(zip("xyz", box, strict=False)))
+    with oracle.open(uri) as array:
+        read = array.query(attrs=["v"]).multi_index[tuple(slice(low, high) for low, high in box)]["v"]
+    assert read.reshape(-1).tolist() == list(range(count))
+
+
 X = dimension("x", Datatype.INT64, (0, 99), 10)
 K = dimension("k", Datatype.STRING_ASCII)
 V = attribute("v", Datatype.INT8)

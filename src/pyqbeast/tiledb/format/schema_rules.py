@@ -47,7 +47,9 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
         check_dimension(dimension)
         if not dimension.own_filters.filters:
             check_dimension_filters(dimension.field, schema.coords_filters)
-    if not schema.dense:
+    if schema.dense:
+        _check_dense_tiles(schema)
+    else:
         # The library of TileDB puts the times of cells that it consolidates through the filters of coordinates.
         _check_filters(
             "times of cells by coords_filters", schema.coords_filters, ChunkContext(Datatype.UINT64)
@@ -142,11 +144,37 @@ def _check_domain(
     bounds = np.iinfo(kind.dtype)
     if (low, high) == (bounds.min, bounds.max):
         raise InvalidInputError(f"{about}: the domain leaves out at least one value of {kind.name}")
-    # The last tile is as large as the others, and its end must still fit into 64 bits.
-    if extent is not None and bounds.bits == 64 and low + -(-cells // extent) * extent - 1 > bounds.max:
+    if bounds.bits == 64:
+        _check_last_tile(about, kind, low, cells, extent)
+
+
+def _check_last_tile(about: str, kind: Datatype, low: int, cells: int, extent: int | None) -> None:
+    """Check that the end of the last tile, which is as large as the others, is a value of the type."""
+    if extent is not None and low + -(-cells // extent) * extent - 1 > np.iinfo(kind.dtype).max:
         raise InvalidInputError(
             f"{about}: the last tile of {extent} ends behind the last value of {kind.name}"
         )
+
+
+def _check_dense_tiles(schema: ArraySchema) -> None:
+    """Check that libtiledb can count the cells and tiles of a dense array, which it does in the type of dimensions."""
+    in_tile = 1
+    for dimension in schema.dimensions:
+        kind, about = dimension.field.datatype, f"dimension {dimension.name!r} of a dense array"
+        assert dimension.domain is not None
+        assert dimension.extent is not None
+        (low, high), extent, bounds = dimension.domain, dimension.extent, np.iinfo(kind.dtype)
+        cells = high - low + 1
+        _check_last_tile(about, kind, low, cells, extent)
+        # The library waits for a coordinate beyond the domain, which never comes, unless one dimension has one tile.
+        if high == bounds.max and (extent < cells or len(schema.dimensions) > 1):
+            raise InvalidInputError(f"{about}: the domain leaves out the last value of {kind.name}, {high}")
+        if in_tile >= 2**bounds.bits:
+            raise InvalidInputError(
+                f"the extents of a dense array but for the last one make {in_tile} cells, and {kind.name} counts"
+                f" {2**bounds.bits - 1}: make the tiles smaller or the dimensions of a wider type"
+            )
+        in_tile *= extent
 
 
 def _check_value(about: str, kind: Datatype, value: Coordinate) -> None:
