@@ -323,6 +323,11 @@ def test_enumerations_that_cannot_be(tmp_path):
     for name, values in (("", [1]), ("e", [1, 1]), ("e", [1, None])):
         with pytest.raises(InvalidInputError, match="e"):
             Enumeration.of_values(name, pa.array(values))
+    for other in ({"e": Enumeration.of_values("f", pa.array([1]))}, {"e": pa.array([1])}):
+        with pytest.raises(InvalidInputError, match="'e'"):
+            create_array(
+                str(tmp_path / "a"), _schema(Field("v", Datatype.INT8, enumeration="e")), enumerations=other
+            )
     many = {"e": Enumeration.of_values("e", pa.array(range(127)))}
     for field in (
         Field("v", Datatype.FLOAT64, enumeration="e"),

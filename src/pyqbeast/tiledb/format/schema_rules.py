@@ -35,6 +35,7 @@ def check_new_schema(schema: ArraySchema, enumerations: Mapping[str, Enumeration
         InvalidInputError: no array can have it, or one that nobody could write or read.
     """
     _check_options(schema)
+    _check_enumerations(enumerations)
     if schema.dense and not schema.attributes:
         raise InvalidInputError("a dense array has at least one attribute")
     if schema.tile_order is Layout.HILBERT or (schema.dense and schema.cell_order is Layout.HILBERT):
@@ -231,6 +232,16 @@ def _check_filters(about: str, filters: FilterPipeline, context: ChunkContext) -
         filters.check(context)
     except InvalidInputError as error:
         raise InvalidInputError(f"{about}: {error}") from error
+
+
+def _check_enumerations(enumerations: Mapping[str, Enumeration]) -> None:
+    check_type(enumerations, Mapping, "enumerations are a mapping of Enumerations by name")
+    for name, enumeration in enumerations.items():
+        check_type(enumeration, Enumeration, f"the enumeration {name!r} is an Enumeration")
+        if enumeration.name != name:
+            raise InvalidInputError(
+                f"enumeration {enumeration.name!r} is given as {name!r}, and libtiledb finds it by its own name"
+            )
 
 
 def _check_enumerated(attribute: Field, enumerations: Mapping[str, Enumeration]) -> None:
