@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import operator
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -239,3 +240,49 @@ def test_one_of_some_floats_is_equal_to_one_of_them(tmp_path, kind):
     for value in (0.0, -0.0, 0, np.float32(-0.0), math.nan, 1.0):
         assert found("in", [value]) == found("==", value), value
     assert found("in", [math.nan, -0.0, None, 1.0]) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("number", "nearest"),
+    [
+        (2**24 + 1, 2.0**24 + 1),
+        (-(2**53) - 1, -(2.0**53)),
+        (5 * 10**8, 5e8),
+        (10**17, 1e17),
+        (10**40, 1e40),
+        (-(10**400), -math.inf),
+        (int(sys.float_info.max) + 1, sys.float_info.max),
+        (Fraction(10**17), 1e17),
+        (Fraction(1, 3), 1 / 3),
+        (Fraction(-(10**400)), -math.inf),
+        (Decimal("0.1"), 0.1),
+        (Decimal("1E+400"), math.inf),
+        (Decimal("-Infinity"), -math.inf),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+@pytest.mark.parametrize("kind", [Datatype.FLOAT32, Datatype.FLOAT64])
+def test_floats_are_compared_with_the_nearest_float(tmp_path, kind, number, nearest):
+    """Of any number, also where it has no equal float, and by `where` and `box` alike."""
+    limits = np.finfo(kind.dtype).min.item(), np.finfo(kind.dtype).max.item()
+    cells = np.array([limits[0], -(2.0**53), -1, 0.1, 1 / 3, 2**24, 5e8, 1e17, 1e30, limits[1]], kind.dtype)
+    schema = ArraySchema((dimension("y", kind, limits),), (attribute("f", kind),), capacity=2)
+    create_array(str(tmp_path), schema)
+    write_array(str(tmp_path), pa.table({"y": cells, "f": cells}))
+    array = tiledb.open_array(str(tmp_path))
+
+    def found(**conditions):
+        return array.read(["f"], **conditions)["f"].to_pylist()
+
+    with np.errstate(over="ignore"):
+        stored = kind.dtype.type(nearest)
+    for word, compare in COMPARISONS.items():
+        for column in "yf":
+            assert found(where=[(column, word, number)]) == cells[compare(cells, stored)].tolist(), (
+                column,
+                word,
+            )
+    for column in "yf":
+        assert found(where=[(column, "in", [number])]) == cells[cells == stored].tolist()
+    assert found(box={"y": (number, None)}) == cells[cells >= stored].tolist()
+    assert found(box={"y": (None, number)}) == cells[cells <= stored].tolist()

@@ -18,6 +18,7 @@ from pyqbeast.tiledb.format.field import Field
 #: What a user compares with.
 Value = Any
 
+_NUMBERS = (int, float, Decimal, Fraction)
 _EPOCH = dt.datetime(1970, 1, 1)
 #: Seconds of the units that have a fixed length, as Arrow and NumPy call them.
 _SECONDS = {
@@ -39,7 +40,7 @@ def place_among(value: Value, kind: pa.DataType) -> Fraction | None:
         return None
     if not (pa.types.is_integer(kind) or pa.types.is_temporal(kind)):
         return None
-    if isinstance(value, int | float | Decimal | Fraction):
+    if isinstance(value, _NUMBERS):
         return Fraction(value) if math.isfinite(value) else None
     if pa.types.is_integer(kind):
         return None
@@ -93,6 +94,14 @@ def _counted(value: np.datetime64 | np.timedelta64, in_days: str) -> Fraction | 
     return int(value.astype(np.int64)) * step * _SECONDS[unit]
 
 
+def _as_float(value: float | Decimal | Fraction) -> float:
+    """The nearest float, infinite beyond them all. Arrow takes no whole number that has no equal float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
     """A scalar of the column's type, or of its own where it does not fit exactly."""
     value = _unboxed(value)
@@ -100,6 +109,8 @@ def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
         value = value.encode("utf-8")
     elif isinstance(value, bytes) and pa.types.is_large_string(kind):
         value = value.decode("utf-8")
+    elif isinstance(value, _NUMBERS) and pa.types.is_floating(kind):
+        value = _as_float(value)
     if pa.types.is_temporal(kind) and value != value:
         return pa.scalar(None, kind)  # no time, which equals none
     try:
@@ -168,11 +179,9 @@ def _raw_value(value: Value, field: Field) -> Coordinate:
         if isinstance(value, str):
             return value.encode("utf-8")
         return value if isinstance(value, bytes) else None
-    if field.datatype.is_float and isinstance(value, int | float):
-        if isinstance(value, int) and abs(value) > np.finfo(np.float64).max:
-            return math.inf if value > 0 else -math.inf
+    if field.datatype.is_float and isinstance(value, _NUMBERS):
         with np.errstate(over="ignore"):
-            return field.datatype.dtype.type(value).item()
+            return field.datatype.dtype.type(_as_float(value)).item()
     place = place_among(value, field.arrow_type)
     if place is not None:
         return int(place) if place.denominator == 1 else place
