@@ -30,11 +30,13 @@ from pyqbeast.tiledb import (
 from pyqbeast.tiledb.filters import (
     BitWidthReduction,
     ByteShuffle,
+    Bzip2,
     Delta,
     Dictionary,
     DoubleDelta,
     FilterPipeline,
     FloatScale,
+    Gzip,
     Md5,
     PositiveDelta,
     Rle,
@@ -166,6 +168,11 @@ TEXT = {"datatype": Datatype.STRING_ASCII, "cell_val_num": VAR_NUM}
         (Datatype.INT64, {}, [BitWidthReduction(7)], "a window from 8 to 4294967295 bytes, not 7"),
         (Datatype.INT64, {}, [PositiveDelta(2**32)], "not 4294967296"),
         (Datatype.INT64, {}, [Zstd(2**40)], "whole number for its level"),
+        (Datatype.INT64, {}, [Gzip("9")], "whole number for its level"),
+        (Datatype.INT64, {}, [Gzip(10)], "gzip takes a level up to 9, not 10"),
+        (Datatype.INT64, {}, [Bzip2(10)], "bzip2 takes a level up to 9, not 10"),
+        (Datatype.INT64, {}, [BitWidthReduction(), BitWidthReduction()], "cannot come after another one"),
+        (Datatype.INT16, {}, [BitWidthReduction(), Md5(), BitWidthReduction(8)], "cannot come after another"),
         (Datatype.ANY, {}, [], "values per cell"),
         (Datatype.INT32, {"cell_val_num": 0}, [], "values per cell"),
         (Datatype.INT32, {"fill": b"12345"}, [], "fill value of 5 bytes"),
@@ -175,6 +182,25 @@ TEXT = {"datatype": Datatype.STRING_ASCII, "cell_val_num": VAR_NUM}
 def test_attributes_that_cannot_be(kind, options, filters, message):
     with pytest.raises(InvalidInputError, match=message):
         attribute("v", kind, filters=filters, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "filters"),
+    [
+        (Datatype.INT64, [Gzip(9)]),
+        (Datatype.INT64, [Gzip(-9)]),
+        (Datatype.INT64, [Bzip2(0)]),
+        (Datatype.INT64, [Zstd(99)]),
+        (Datatype.INT64, [BitWidthReduction(), Zstd(), BitWidthReduction()]),
+        (Datatype.INT8, [BitWidthReduction(), BitWidthReduction()]),
+    ],
+)
+def test_filters_that_can_just_be(tmp_path, kind, filters):
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", kind, filters=filters)))
+    with oracle.open(uri, "w") as array:
+        array[np.arange(1)] = np.array([7], kind.dtype)
+    assert tiledb.open_array(uri).read().to_pydict() == {"x": [0], "v": [7]}
 
 
 @pytest.mark.parametrize(

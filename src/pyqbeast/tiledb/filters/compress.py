@@ -40,6 +40,8 @@ class Compressor(Filter):
 
     #: The number of the method inside the options, which is not the filter's own.
     method: int
+    #: The highest level that libtiledb can write with. It takes any lower one for one that the method has.
+    highest_level = 2**31 - 1
 
     def __init__(self, level: int = -1) -> None:
         self.level = level
@@ -92,6 +94,7 @@ class Gzip(Compressor):
     """Deflate in a zlib stream."""
 
     id, method, name = 1, 1, "gzip"
+    highest_level = 9
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
         """The `size` bytes that were compressed."""
@@ -157,6 +160,7 @@ class Bzip2(Compressor):
     """Bzip2 streams."""
 
     id, method, name = 5, 5, "bzip2"
+    highest_level = 9
 
     def decompress(self, data: Octets, size: int, context: ChunkContext) -> bytes:
         """The `size` bytes that were compressed."""

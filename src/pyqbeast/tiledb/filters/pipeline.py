@@ -97,13 +97,15 @@ class FilterPipeline:
             raise InvalidInputError(
                 f"chunks are from 1 to {2**32 - 1} bytes long, not {self.max_chunk_size!r}"
             )
-        text, whole, windows, narrowed = is_text_mode(context, ascii_since=12), True, False, False
+        text, whole = is_text_mode(context, ascii_since=12), True
+        windows = narrowed = reduced = False
         # What the filters note for reading is a multiple of so many bytes; run lengths are taken of it too.
         noted = 8
         for i, (step, seen) in enumerate(self.steps(context)):
             problem = step.problem(seen)
-            if isinstance(step, Compressor) and (type(step.level) is not int or abs(step.level) >= 2**31):
-                problem = problem or f"takes a whole number for its level, not {step.level!r}"
+            if isinstance(step, Compressor):
+                problem = problem or _level_problem(step)
+                reduced = False
             width = seen.of_column.cell_size if isinstance(step, Rle) else seen.datatype.size
             if i and (isinstance(step, FloatScale) or (text and isinstance(step, Rle | Dictionary))):
                 problem = problem or "must be the first one"
@@ -115,8 +117,12 @@ class FilterPipeline:
                 problem = problem or "cannot come after positive-delta"
             if i and isinstance(step, Rle) and (narrowed or noted % width):
                 problem = problem or "takes whole cells, which the filters before it do not leave"
+            if reduced and isinstance(step, BitWidthReduction):
+                # The library divides by the values that it gets, and one of them may have become a single byte.
+                problem = problem or "cannot come after another one, which may leave less than one value"
             if problem:
                 raise InvalidInputError(f"the filter {step.name} {problem}")
+            reduced = reduced or (isinstance(step, BitWidthReduction) and seen.datatype.size > 1)
             whole = whole and step.leaves_whole_values
             narrowed = narrowed or (isinstance(step, FloatScale) and step.width < seen.datatype.size)
             windows = windows or (isinstance(step, PositiveDelta) and seen.datatype.size == 8)
@@ -125,6 +131,14 @@ class FilterPipeline:
     def is_text(self, context: ChunkContext) -> bool:
         """Whether the first filter keeps the cells' lengths itself, so that the offsets tile is empty."""
         return bool(self.filters) and self.filters[0].needs_whole_tile(context)
+
+
+def _level_problem(step: Compressor) -> str | None:
+    if type(step.level) is not int or abs(step.level) >= 2**31:
+        return f"takes a whole number for its level, not {step.level!r}"
+    if step.level > step.highest_level:
+        return f"takes a level up to {step.highest_level}, not {step.level}"
+    return None
 
 
 #: The pipeline of a field that is stored as it is.
