@@ -11,7 +11,16 @@ import pytest
 
 import tiledb as oracle
 from pyqbeast import InvalidInputError, tiledb
-from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, stage_fragment, verify
+from pyqbeast.tiledb import (
+    VAR_NUM,
+    ArraySchema,
+    Datatype,
+    attribute,
+    create_array,
+    dimension,
+    stage_fragment,
+    verify,
+)
 from pyqbeast.tiledb.filters import Md5
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.write.commit import commit_fragments
@@ -141,6 +150,34 @@ def test_nulls_of_texts_of_a_fixed_size_are_not_counted(tmp_path, monkeypatch, k
         lambda self, column: dataclasses.replace(counted(self, column), values=np.zeros(1, np.uint64)),
     )
     assert verify(tiledb.open_array(uri)).ok
+
+
+@pytest.mark.parametrize(
+    ("count", "dense", "is_trusted"), [(2, True, False), (1, True, True), (2, False, True)]
+)
+def test_nulls_of_dense_cells_of_several_values_are_not_counted(
+    tmp_path, monkeypatch, count, dense, is_trusted
+):
+    """The library counts 32 of them in a tile of 12 cells that is written in part."""
+    uri = str(tmp_path / "a")
+    field = attribute("v", Datatype.UINT8, cell_val_num=count, nullable=True)
+    axes = dimension("x", Datatype.INT64, (0, 5), 6), dimension("y", Datatype.INT64, (0, 3), 2)
+    create_array(uri, ArraySchema(axes, (field,), dense=dense))
+    cells = pa.table({"v": pa.array([[1, 2][:count] if count > 1 else 1, None], field.arrow_type)})
+    if dense:
+        tiledb.write_dense(uri, cells, {"x": (2, 3), "y": (1, 1)})
+    else:
+        tiledb.write_array(
+            uri, cells.append_column("x", pa.array([2, 3])).append_column("y", pa.array([1, 1]))
+        )
+    assert verify(tiledb.open_array(uri)).ok
+    counted = Fragment.tile_null_counts
+    monkeypatch.setattr(
+        Fragment,
+        "tile_null_counts",
+        lambda self, column: dataclasses.replace(counted(self, column), values=np.array([32], np.uint64)),
+    )
+    assert verify(tiledb.open_array(uri)).ok is not is_trusted
 
 
 def test_a_file_that_belongs_to_no_column(written, tmp_path):
