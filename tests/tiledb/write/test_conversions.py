@@ -172,3 +172,27 @@ def test_what_is_no_table_is_refused(tmp_path):
         write_array(uri, {"x": [1], "v": [1]})
     with pytest.raises(InvalidInputError, match="'v' is there twice"):
         write_array(uri, pa.table([[1], [1], [1]], names=["x", "v", "v"]))
+
+
+@pytest.mark.parametrize(
+    "kind", [Datatype.DATETIME_DAY, Datatype.DATETIME_MS, Datatype.TIME_NS], ids=lambda k: k.name
+)
+@pytest.mark.parametrize("count", [2, VAR_NUM])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_no_times_inside_cells_are_written_as_they_are_read(tmp_path, kind, count, nullable):
+    """They are read as null. A null inside a cell of other values is refused."""
+    uri = str(tmp_path / "a")
+    fields = [
+        attribute("v", kind, cell_val_num=count, nullable=nullable),
+        attribute("i", Datatype.INT64, cell_val_num=count, nullable=nullable),
+    ]
+    create_array(uri, one_dimension(*fields))
+    cells = pa.array([[1, None], [None, None], [3, 4], None if nullable else [5, 6]], fields[1].arrow_type)
+    whole = pa.array([[1, 2], [3, 4], [5, 6], [7, 8]], fields[1].arrow_type)
+    inner = pa.int32() if kind is Datatype.DATETIME_DAY else pa.int64()
+    listed = pa.list_(inner) if count == VAR_NUM else pa.list_(inner, 2)
+    table = pa.table({"x": range(4), "v": cells.cast(listed).cast(fields[0].arrow_type), "i": whole})
+    write_array(uri, table)
+    assert tiledb.open_array(uri).read()["v"].to_pylist() == table["v"].to_pylist()
+    with pytest.raises(InvalidInputError, match="'i' has a null inside a cell"):
+        write_array(uri, table.set_column(2, "i", cells))

@@ -78,12 +78,11 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
         if field.datatype is Datatype.STRING_ASCII:
             _check_ascii(fixed_bytes(typed.drop_null()), field)
         return typed
-    valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
+    valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count and field.nullable else None
     values = typed if field.cell_val_num == 1 else _children(typed, field)
-    if not field.nullable:
-        # What reads as null is no time.
-        return fixed_array(octets(_numbers(values, field.datatype, NO_TIME)), field)
-    return fixed_array(octets(_numbers(values, field.datatype)), field, valid)
+    # What reads as null is no time, where it is no null cell.
+    null = NO_TIME if _has_no_times(field.datatype) and (field.cell_val_num != 1 or not field.nullable) else 0
+    return fixed_array(octets(_numbers(values, field.datatype, null)), field, valid)
 
 
 def _plain(array: pa.Array) -> pa.Array:
@@ -159,10 +158,16 @@ def _children(array: pa.Array, field: Field) -> pa.Array:
     valid = array.is_valid().to_numpy(zero_copy_only=False)
     if (
         values.null_count
+        and not _has_no_times(field.datatype)
         and (~values.is_valid().to_numpy(zero_copy_only=False) & np.repeat(valid, width)).any()
     ):
         raise InvalidInputError(f"column {field.name!r} has a null inside a cell")
     return values
+
+
+def _has_no_times(kind: Datatype) -> bool:
+    """Whether a value of this type may be no time, which readers get as null."""
+    return bool(pa.types.is_temporal(kind.arrow()))
 
 
 def _numbers(values: pa.Array, kind: Datatype, null: int = 0) -> npt.NDArray[Any]:
@@ -215,9 +220,9 @@ def _raw_var(typed: pa.Array, field: Field) -> pa.Array:
         typed.offset : typed.offset + len(typed) + 1
     ]
     values = typed.values.slice(int(starts[0]), int(starts[-1] - starts[0])) if len(typed) else typed.values
-    if values.null_count:
+    if values.null_count and not _has_no_times(field.datatype):
         raise InvalidInputError(f"column {field.name!r} has a null inside a cell")
-    data = octets(_numbers(values, field.datatype))
+    data = octets(_numbers(values, field.datatype, NO_TIME))
     valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
     offsets = (starts - starts[0]) * field.datatype.size if len(typed) else np.zeros(1, dtype=np.int64)
     return binary_array(data, offsets, valid)
