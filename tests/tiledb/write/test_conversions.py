@@ -196,3 +196,25 @@ def test_no_times_inside_cells_are_written_as_they_are_read(tmp_path, kind, coun
     assert tiledb.open_array(uri).read()["v"].to_pylist() == table["v"].to_pylist()
     with pytest.raises(InvalidInputError, match="'i' has a null inside a cell"):
         write_array(uri, table.set_column(2, "i", cells))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([[0, 0], None, [1, 2], None, [3, 4]], pa.list_(pa.int32(), 2)),
+        pa.ListArray.from_arrays(
+            pa.array([0, 2, 4, 6, 8, 10]),
+            pa.array(range(10)),
+            mask=pa.array([False, True, False, True, False]),
+        ),
+    ],
+    ids=["fixed", "any"],
+)
+def test_what_lies_under_null_cells_is_not_written(tmp_path, cells):
+    """Also of a part of a column."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("v", Datatype.INT32, cell_val_num=VAR_NUM, nullable=True)))
+    write_array(uri, pa.table({"x": range(4), "v": cells[1:]}))
+    assert tiledb.open_array(uri).read()["v"].to_pylist() == cells[1:].to_pylist()
+    (tile,) = (tmp_path / "a").rglob("a0_var.tdb")
+    assert tile.stat().st_size == 8 + 12 + 4 * 4  # the number of chunks, the sizes of one, and four values

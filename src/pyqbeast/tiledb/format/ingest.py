@@ -216,13 +216,12 @@ def _raw_var(typed: pa.Array, field: Field) -> pa.Array:
                 f"{field.datatype.size} bytes"
             )
         return typed
-    starts = np.frombuffer(typed.buffers()[1] or bytes(8), dtype=np.int64)[
-        typed.offset : typed.offset + len(typed) + 1
-    ]
-    values = typed.values.slice(int(starts[0]), int(starts[-1] - starts[0])) if len(typed) else typed.values
+    # Arrow may keep values under null cells, as it does of lists of a fixed size. Those are left out.
+    values = typed.flatten()
     if values.null_count and not _has_no_times(field.datatype):
         raise InvalidInputError(f"column {field.name!r} has a null inside a cell")
     data = octets(_numbers(values, field.datatype, NO_TIME))
     valid = typed.is_valid().to_numpy(zero_copy_only=False) if typed.null_count else None
-    offsets = (starts - starts[0]) * field.datatype.size if len(typed) else np.zeros(1, dtype=np.int64)
-    return binary_array(data, offsets, valid)
+    offsets = np.zeros(len(typed) + 1, dtype=np.int64)
+    np.cumsum(pc.fill_null(pc.list_value_length(typed), 0).to_numpy(), out=offsets[1:])
+    return binary_array(data, offsets * field.datatype.size, valid)
