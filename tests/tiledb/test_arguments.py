@@ -8,7 +8,8 @@ import pytest
 
 from pyqbeast import InvalidInputError, plot, tiledb
 from pyqbeast.tiledb import ArraySchema, Datatype, Enumeration, attribute, create_array, dimension
-from pyqbeast.tiledb.filters import Zstd
+from pyqbeast.tiledb.filters import Delta, FilterPipeline, Zstd
+from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema_rules import check_new_schema
 from tests.tiledb.arrays import one_dimension
 
@@ -53,6 +54,13 @@ def test_what_is_no_span_of_time(array, span):
         InvalidInputError, match="timestamp takes a whole number of ms since 1970, or the first"
     ):
         tiledb.open_array(array.uri, span)
+
+
+@pytest.mark.parametrize("span", [2**64, (0, 2**64), [2**64, 2**70]])
+def test_a_time_that_the_format_lacks(array, span):
+    with pytest.raises(InvalidInputError, match="timestamp takes times up to 18446744073709551615 ms"):
+        tiledb.open_array(array.uri, span)
+    assert tiledb.open_array(array.uri, 2**64 - 1).read().num_rows == 0
 
 
 @pytest.mark.parametrize("location", [None, 3, b"a", "", ["a"]])
@@ -105,6 +113,13 @@ def test_arguments_of_functions(array, use, words):
         (lambda: check_new_schema(one_dimension(cell_order="row"), {}), "an order .* is a Layout, not 'row'"),
         (lambda: check_new_schema(one_dimension(dense=None), {}), "dense and .* are True or False, not None"),
         (lambda: dimension("x", NUMBER, (9, 0)), r"'x': the domain \(9, 0\) has to rise"),
+        (lambda: attribute("v", NUMBER, enumeration=None), "'v': an enumeration is named by a text, not None"),
+        (lambda: attribute("v", NUMBER, filters=[Delta(reinterpret="INT8")]), "delta takes .* a Datatype, not 'INT8'"),
+        (lambda: check_new_schema(one_dimension(coords_filters=[Zstd()]), {}), "coordinates.* FilterPipeline, not "),
+        (lambda: check_new_schema(one_dimension(offsets_filters=[Zstd()]), {}), "offsets .* FilterPipeline, not "),
+        (lambda: check_new_schema(one_dimension(validity_filters=Zstd()), {}), "validity .* FilterPipeline, not "),
+        (lambda: check_new_schema(one_dimension(Field("v", NUMBER, filters=[Zstd()])), {}), "'v': .* FilterPipeline"),
+        (lambda: check_new_schema(one_dimension(offsets_filters=FilterPipeline(("zstd",))), {}), "not 'zstd'"),
         (lambda: one_dimension(NUMBER), "what `dimension` and `attribute` make, not "),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError
@@ -97,6 +97,10 @@ class FilterPipeline:
             raise InvalidInputError(
                 f"chunks are from 1 to {2**32 - 1} bytes long, not {self.max_chunk_size!r}"
             )
+        for step in self.filters:
+            check_type(step, Filter, "a filter is one of those of pyqbeast.tiledb.filters")
+            if isinstance(step, _DIFFERENCES) and step.reinterpret is not None:
+                check_type(step.reinterpret, Datatype, f"the filter {step.name} takes values for a Datatype")
         text, whole = is_text_mode(context, ascii_since=12), True
         windows = narrowed = reduced = False
         # What the filters note for reading is a multiple of so many bytes; run lengths are taken of it too.

@@ -75,6 +75,10 @@ def _check_options(schema: ArraySchema) -> None:
         check_type(order, Layout, "an order of tiles or cells is a Layout")
     for flag in (schema.dense, schema.allows_duplicates):
         check_type(flag, bool, "dense and allows_duplicates are True or False")
+    for filters in (schema.coords_filters, schema.offsets_filters, schema.validity_filters):
+        check_type(
+            filters, FilterPipeline, "filters of coordinates, offsets and validity are a FilterPipeline"
+        )
 
 
 def check_dimension(dimension: Dimension) -> None:
@@ -105,6 +109,8 @@ def _check_field(field: Field) -> None:
     check_type(field.cell_val_num, int, f"{about}: cell_val_num is a whole number")
     check_type(field.nullable, bool, f"{about}: nullable is True or False")
     check_type(field.fill, bytes, f"{about}: a fill value is bytes")
+    check_type(field.enumeration, str, f"{about}: an enumeration is named by a text")
+    check_type(field.filters, FilterPipeline, f"{about}: its filters are a FilterPipeline")
 
 
 def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
@@ -235,7 +241,6 @@ def _check_filters(about: str, filters: FilterPipeline, context: ChunkContext) -
 
 
 def _check_enumerations(enumerations: Mapping[str, Enumeration]) -> None:
-    check_type(enumerations, Mapping, "enumerations are a mapping of Enumerations by name")
     for name, enumeration in enumerations.items():
         check_type(enumeration, Enumeration, f"the enumeration {name!r} is an Enumeration")
         if enumeration.name != name:

@@ -9,7 +9,7 @@ import numpy as np
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.read.array import Array
-from pyqbeast.tiledb.storage.names import EVERYTHING, Window
+from pyqbeast.tiledb.storage.names import EVERYTHING, LAST_TIMESTAMP, Window
 from pyqbeast.tiledb.storage.stores import open_store
 
 Timestamp = int | Sequence[int] | None
@@ -48,6 +48,10 @@ def _window(timestamp: Timestamp) -> Window:
     if len(ends) != 2 or not are_whole or not 0 <= ends[0] <= ends[1]:
         raise InvalidInputError(
             f"timestamp takes a whole number of ms since 1970, or the first and the last, not {timestamp!r}"
+        )
+    if ends[1] > LAST_TIMESTAMP:
+        raise InvalidInputError(
+            f"timestamp takes times up to {LAST_TIMESTAMP} ms since 1970, not {timestamp!r}"
         )
     return Window(int(ends[0]), int(ends[1]))
 
