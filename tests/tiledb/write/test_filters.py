@@ -221,3 +221,21 @@ def test_scaled_floats_at_their_ends(tmp_path):
         assert tiledb.open_array(uri).read()["v"].to_pylist() == values
         with oracle.open(uri) as array:
             assert array[:]["v"].data.tolist()[:2] == values[:2]
+
+
+@pytest.mark.parametrize(
+    ("compressor", "windows"),
+    [("LZ4Filter", [8, 9, 64]), ("RleFilter", [8, 9, 64]), ("ZstdFilter", [8, 9]), ("GzipFilter", [8])],
+)
+def test_differences_of_compressed_bytes_are_read(tmp_path, compressor, windows):
+    """The library keeps the bytes of the last window as they are, if these are no whole values."""
+    cells = np.array([2**63 - 3])
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 9), tile=10, dtype=np.int64))
+    for window in windows:
+        uri = str(tmp_path / f"{window}")
+        filters = oracle.FilterList([getattr(oracle, compressor)(), oracle.PositiveDeltaFilter(window)])
+        attr = oracle.Attr("v", np.int64, filters=filters)
+        oracle.Array.create(uri, oracle.ArraySchema(domain, [attr], sparse=True))
+        with oracle.open(uri, "w") as array:
+            array[np.arange(1)] = cells
+        assert tiledb.open_array(uri).read()["v"].to_pylist() == cells.tolist()
