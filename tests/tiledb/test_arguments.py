@@ -42,6 +42,19 @@ def test_a_span_of_time_is_any_two_whole_numbers(array):
         assert tiledb.open_array(array.uri, span).read(["v"])["v"].to_pylist() == [20]
 
 
+@pytest.mark.parametrize("integer", [np.int64, np.uint8])
+def test_whole_numbers_of_numpy(tmp_path, integer):
+    """As those of Python, which is what the schema and the names of fragments are made of."""
+    uri, field = str(tmp_path / "a"), attribute("v", NUMBER, cell_val_num=integer(2))
+    assert type(field.cell_val_num) is int
+    create_array(uri, one_dimension(field), timestamp=integer(4))
+    tiledb.write_array(
+        uri, pa.table({"x": [1], "v": pa.array([[5, 6]], field.arrow_type)}), timestamp=integer(5)
+    )
+    assert tiledb.open_array(uri, 4).read().num_rows == 0
+    assert tiledb.open_array(uri, integer(5)).read()["v"].to_pylist() == [[5, 6]]
+
+
 @pytest.mark.parametrize(
     "span",
     [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pyqbeast.core.errors import check_type
@@ -48,7 +50,7 @@ def attribute(
     name: str,
     datatype: Datatype,
     *,
-    cell_val_num: int = 1,
+    cell_val_num: int | np.integer[Any] = 1,
     nullable: bool = False,
     filters: Sequence[Filter] = (),
     fill: bytes = b"",
@@ -69,7 +71,8 @@ def attribute(
         InvalidInputError: these do not go together.
     """
     own = _pipeline(name, filters)
-    made = Field(name, datatype, cell_val_num, nullable, own, fill=fill, enumeration=enumeration)
+    count = int(cell_val_num) if isinstance(cell_val_num, np.integer) else cell_val_num
+    made = Field(name, datatype, count, nullable, own, fill=fill, enumeration=enumeration)
     check_attribute(made)
     return made
 

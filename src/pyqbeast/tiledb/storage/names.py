@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyqbeast.core.errors import InvalidInputError
 
 _PATTERN = re.compile(r"__(\d{1,20})_(\d{1,20})_([0-9a-f]{32})(?:_(\d{1,10}))?")
@@ -55,7 +57,8 @@ class TimestampedName:
         Raises:
             InvalidInputError: the format has no such time, or no name has such a number.
         """
-        if type(timestamp) is not int or not 0 <= timestamp <= LAST_TIMESTAMP:
+        is_whole = isinstance(timestamp, (int, np.integer)) and not isinstance(timestamp, bool)
+        if not is_whole or not 0 <= timestamp <= LAST_TIMESTAMP:
             raise InvalidInputError(
                 f"a timestamp is a whole number from 0 to {LAST_TIMESTAMP}, not {timestamp!r}"
             )
@@ -63,6 +66,7 @@ class TimestampedName:
             raise InvalidInputError(
                 f"a job is up to {JOB_DIGITS} hexadecimal digits in lower case, not {job!r}"
             )
+        timestamp = int(timestamp)
         suffix = "" if version is None else f"_{version}"
         number = job + uuid.uuid4().hex[len(job) :]
         return cls(timestamp, timestamp, f"__{timestamp}_{timestamp}_{number}{suffix}", version)
