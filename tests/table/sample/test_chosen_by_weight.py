@@ -556,7 +556,8 @@ def test_a_hash_of_what_a_column_equals_is_the_weight_too(spark, table_path, lig
     rows = spark.range(ROWS).selectExpr("id", "id % 4 AS a", "xxhash64(id) AS b")
     save(rows, table_path, columnsToIndex="a,b")
     picked = light(load(spark, table_path))
-    assert picked.sample(0.1, seed=1).count() / picked.count() == pytest.approx(0.1, abs=0.02)
+    # Spark draws some 125 of 1,250 rows, others for each order of the files. By weight it would be a fifth.
+    assert picked.sample(0.1, seed=1).count() / picked.count() == pytest.approx(0.1, abs=0.05)
 
 
 def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, table_path):
