@@ -1,6 +1,6 @@
 """What planning a write costs the driver as tables grow, and how even its files get: `python -m benchmarks.scale`.
 
-It needs no Spark and prints the first table of docs/scale.md, in some minutes.
+It needs no Spark and prints the first table of docs/scale.md, in two minutes.
 """
 
 from __future__ import annotations
