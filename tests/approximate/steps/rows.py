@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyqbeast.approximate.estimate import FileCosts, GroupSpans, KnownBounds, State
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, GroupSpans, KnownBounds, State
+from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
@@ -44,6 +45,33 @@ class Columns:
                 sums[:, at] *= held[name] ** power
         ends = np.stack([held[name] for name in axes.columns], axis=1)
         return State.from_rows(axes, [()] * len(weights), weights % axes.buckets, sums, ends, ends)
+
+    def grid(self, aggregate, groups):
+        return None
+
+
+class Groups:
+    """Rows of normal values with groups by turns, in files of 1,000 bytes that are bands of weights."""
+
+    requested = (Aggregate("avg", ("y",)),)
+    limits = NumberLimits({}, {}, {})
+    other_bytes = 0
+    scale = WeightScale()
+    known = KnownBounds(1, {"y": (0.0, 20.0)})
+    group_names = ("g",)
+
+    def __init__(self, rows, groups, files, seed=1):
+        rng = np.random.default_rng(seed)
+        self.edges = np.linspace(WEIGHT_MIN, WEIGHT_END, files + 1).astype(np.int64)
+        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, rows)
+        self.y = rng.normal(10, 2, rows)
+        self.group = np.arange(rows) % groups
+        self.row_count = rows
+        self.files = FileCosts([1_000] * files, self.edges[:-1], self.edges[1:] - 1)
+        self.group_spans = GroupSpans([None], [(None,)] * files, [None] * files)
+
+    def read(self, step, axes):
+        return state_of(step, axes, self.weight, self.y, self.group)
 
     def grid(self, aggregate, groups):
         return None

@@ -7,7 +7,6 @@ import pytest
 
 from pyqbeast.approximate.estimate import (
     Aggregate,
-    FileCosts,
     Goal,
     GroupKind,
     GroupSpans,
@@ -17,53 +16,35 @@ from pyqbeast.approximate.estimate import (
     value_span,
 )
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import WeightScale
-from tests.approximate.steps.rows import state_of
+from pyqbeast.core.format.constants import WEIGHT_MIN
+from tests.approximate.steps.rows import Groups
 
-COUNT, AVERAGE = Aggregate("count"), Aggregate("avg", ("y",))
-GROUPS, ROWS = 100, 120_000
+AVERAGE = Aggregate("avg", ("y",))
+GROUPS, ROWS, FILES = 100, 120_000, 40
 FIRST = Selection(first=AVERAGE, ascending=False, limit=10)
 HIGH = Selection(Comparison(AVERAGE, ">", 10.2))
 
 
-class Table:
-    """Groups of normal values, in files that are bands of weights. The first ten may be larger than the others."""
+class Table(Groups):
+    """Groups whose span the files tell. The first ten may be larger than the others."""
 
-    requested = (AVERAGE,)
-    limits = NumberLimits({}, {}, {})
-    other_bytes = 0
-    scale = WeightScale()
     known = KnownBounds(1, {"y": (0.0, 25.0)})
-    group_names = ("g",)
-    edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 41).astype(np.int64)
-    files = FileCosts([1_000] * 40, edges[:-1], edges[1:] - 1)
-    row_count = ROWS
 
     def __init__(self, seed, first_larger_by=0.0):
-        rng = np.random.default_rng(seed)
-        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, ROWS)
-        self.group = np.arange(ROWS) % GROUPS
-        self.y = rng.normal(10, 2, ROWS) + first_larger_by * (self.group < 10)
+        super().__init__(ROWS, GROUPS, FILES, seed)
+        self.y += first_larger_by * (self.group < 10)
         self.truth = np.bincount(self.group, self.y) / np.bincount(self.group)
         statistics = {"minValues": {"g": 0}, "maxValues": {"g": GROUPS - 1}, "nullCount": {"g": 0}}
-        span = value_span({"numRecords": ROWS // 40, **statistics}, "g", GroupKind.INTEGER)
-        self.group_spans = GroupSpans([GroupKind.INTEGER], [(span,)] * 40, [ROWS // 40] * 40)
-
-    def read(self, step, axes):
-        return state_of(step, axes, self.weight, self.y, self.group)
-
-    def grid(self, aggregate, groups):
-        return None
+        span = value_span({"numRecords": ROWS // FILES, **statistics}, "g", GroupKind.INTEGER)
+        self.group_spans = GroupSpans([GroupKind.INTEGER], [(span,)] * FILES, [ROWS // FILES] * FILES)
 
 
 def sampled(table, selection):
     progress = Progress(table, selection)
-    progress.read(Step(WEIGHT_MIN, int(Table.edges[6]), 6_000, 0.15))
+    progress.read(Step(WEIGHT_MIN, int(table.edges[6]), 6_000, 0.15))
     return progress
 
 

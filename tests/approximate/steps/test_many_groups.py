@@ -5,57 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, Status
+from pyqbeast.approximate.estimate import Goal, Status
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import MOST_GROUPS
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import WeightScale
-from tests.approximate.steps.rows import state_of
-
-AVERAGE = Aggregate("avg", ("y",))
-
-
-class Table:
-    """Rows with groups by turns, in files that are bands of weights."""
-
-    requested = (AVERAGE,)
-    limits = NumberLimits({}, {}, {})
-    other_bytes = 0
-    scale = WeightScale()
-    known = KnownBounds(1, {"y": (0.0, 20.0)})
-    group_names = ("g",)
-
-    def __init__(self, rows, groups, files):
-        rng = np.random.default_rng(1)
-        edges = np.linspace(WEIGHT_MIN, WEIGHT_END, files + 1).astype(np.int64)
-        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, rows)
-        self.y = rng.normal(10, 2, rows)
-        self.group = np.arange(rows) % groups
-        self.row_count = rows
-        self.files = FileCosts([1_000] * files, edges[:-1], edges[1:] - 1)
-        self.group_spans = GroupSpans([None], [(None,)] * files, [None] * files)
-
-    def read(self, step, axes):
-        return state_of(step, axes, self.weight, self.y, self.group)
-
-    def grid(self, aggregate, groups):
-        return None
+from tests.approximate.steps.rows import Groups
 
 
 def test_a_sample_that_would_have_too_many_groups_is_not_read():
     """Four thousand rows are read, then eight times as many, and not again eight times."""
-    progress = Progress(Table(rows=10_000_000, groups=5_000_000, files=10_000))
+    progress = Progress(Groups(rows=10_000_000, groups=5_000_000, files=10_000))
     assert read_until(progress, Goal(0.5), Limit(), 0.95) is None
     assert len(progress.readings) == 2
     assert 25_000 < len(progress.state.groups) < MOST_GROUPS
 
 
 def test_as_many_groups_as_a_sample_has_seen_often_are_no_reason_to_read_all():
-    progress = Progress(Table(rows=200_000, groups=100, files=100))
+    progress = Progress(Groups(rows=200_000, groups=100, files=100))
     (found,) = read_until(progress, Goal(0.02), Limit(), 0.95).values()
     assert set(found.status) == {Status.BOUNDED}
     assert progress.fraction < 0.5
@@ -63,7 +31,7 @@ def test_as_many_groups_as_a_sample_has_seen_often_are_no_reason_to_read_all():
 
 def test_all_rows_of_a_group_need_no_buckets():
     """Where the first rows cost too much to begin again, the rest is added to them."""
-    table = Table(rows=40_000, groups=20_000, files=4)
+    table = Groups(rows=40_000, groups=20_000, files=4)
     progress = Progress(table)
     (found,) = read_until(progress, Goal(0.1), Limit(), 0.95).values()
     assert [reading.stop for reading in progress.readings] == [pytest.approx(0.25, abs=0.01), 1.0]
