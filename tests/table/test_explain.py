@@ -12,7 +12,7 @@ from tests.table.help import load, rows_2d, save
 
 @pytest.fixture(scope="module")
 def tables(spark, tmp_path_factory):
-    """An indexed table with a deleted row, and a plain one in two partitions with several row groups a file."""
+    """An indexed table with a deleted row, and a plain one: two partitions, several row groups a file, mapped names."""
     folder = tmp_path_factory.mktemp("explained")
     indexed, plain = str(folder / "indexed"), str(folder / "plain")
     save(rows_2d(spark, 20_000), indexed, cubeSize=200)
@@ -21,7 +21,8 @@ def tables(spark, tmp_path_factory):
     hadoop.set("parquet.block.size", "4096")
     try:
         numbers = spark.range(0, 4000, 1, 1).selectExpr("id % 2 as odd", "id")
-        numbers.write.format("delta").partitionBy("odd").save(plain)
+        mapped = numbers.write.format("delta").option("delta.columnMapping.mode", "name")
+        mapped.partitionBy("odd").save(plain)
     finally:
         hadoop.unset("parquet.block.size")
     return indexed, plain

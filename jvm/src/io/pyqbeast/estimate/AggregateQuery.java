@@ -6,6 +6,7 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightProfile;
+import io.pyqbeast.spark.CurrentTime;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
@@ -49,7 +50,9 @@ public final class AggregateQuery {
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
     session = query.sparkSession();
-    LogicalPlan plan = QueryTime.fixed(session, LogicalPlans.pinned(query.queryExecution().analyzed()));
+    LogicalPlan asked = LogicalPlans.bare(query.queryExecution().analyzed());
+    // Each step is a query of its own, and Spark gives each query a time of its own.
+    LogicalPlan plan = CurrentTime.fixed(LogicalPlans.pinned(CachedSides.in(session, asked)));
     Aggregate aggregation = QueryResult.aggregationOf(plan);
     input = aggregation.child();
     tables = new QueriedTables(input);
@@ -115,8 +118,9 @@ public final class AggregateQuery {
     Attribute column = tables.columnOf(expression);
     for (int i = 0; column != null && i < tables.all().size(); i++) {
       if (tables.all().get(i).has(column.exprId())) {
-        String name = LogicalPlans.physicalName(column);
-        boolean hasFloats = WidenedFloats.mayHold(tables.all().get(i).snapshot().metadata().schema(), name);
+        Snapshot table = tables.all().get(i).snapshot();
+        String name = LogicalPlans.physicalName(column, table);
+        boolean hasFloats = WidenedFloats.mayHold(table.metadata().schema(), name);
         return List.of(i, name, column.dataType().typeName(), hasFloats);
       }
     }
@@ -139,7 +143,8 @@ public final class AggregateQuery {
               Attribute other = tables.storedColumnOf(side);
               return other != null && other.exprId().equals(column.exprId());
             });
-    return List.of(LogicalPlans.physicalName(column), range.low(), range.high(), range.isStated());
+    String name = LogicalPlans.physicalName(column, tables.all().get(0).snapshot());
+    return List.of(name, range.low(), range.high(), range.isStated());
   }
 
   /** Writes a line of JSON for each file that the query's filters leave, see {@link FilesToRead}. */

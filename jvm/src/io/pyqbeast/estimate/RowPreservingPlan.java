@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
+import scala.runtime.BoxedUnit;
 
 /**
  * A plan of filters, projections and joins over indexed tables. Each row of its result comes from rows of one weight in
@@ -71,13 +72,11 @@ final class RowPreservingPlan {
     if (table >= 0) {
       return KeyedRows.of(tables.all().get(table));
     }
-    refuseRandom(node);
     if (!tables.areReadBy(node)) {
-      // Each step of an estimate computes a table that is not sampled again, so it has to give the same rows each time.
-      refuseUnordered(node);
-      ScalaInterop.list(node.children()).forEach(child -> check(child, holding));
+      refuseOtherRowsEachTime(node);
       return null;
     }
+    refuseRandom(node);
     ScalaInterop.list(node.expressions()).forEach(QueriedTables::refuseSubqueries);
     if (node instanceof Filter filter) {
       tables.refuseWeights(filter.condition());
@@ -90,6 +89,17 @@ final class RowPreservingPlan {
       return checkJoin(join, holding);
     }
     throw new RefusedQuery("there is a " + node.nodeName() + " between the table and the aggregation");
+  }
+
+  /** Refuses what may change between the steps of an estimate, each of which computes a table that is not sampled. */
+  private static void refuseOtherRowsEachTime(LogicalPlan table) {
+    table.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              refuseRandom(node);
+              refuseUnordered(node);
+              return BoxedUnit.UNIT;
+            }));
   }
 
   private static void refuseRandom(LogicalPlan node) {

@@ -172,7 +172,7 @@ final class TableScan {
       Map<Path, Long> bytes =
           read.stream().collect(Collectors.toMap(file -> index.absolutePath(file.path()), AddFile::size));
       List<Expression> filters = ScalaInterop.list(node.dataFilters());
-      RowGroups groups = RowGroups.of(bytes, filters, snapshot.deltaLog().newDeltaHadoopConf());
+      RowGroups groups = RowGroups.of(bytes, filters, snapshot);
       if (groups == null) {
         return null;
       }

@@ -151,11 +151,11 @@ public final class WeightMentions {
   /** The hashed columns that are null in no row. */
   private Set<ExprId> neverNull() {
     if (neverNull == null) {
-      List<String> names = columns.stream().map(LogicalPlans::physicalName).toList();
+      List<String> names = columns.stream().map(this::nameInFiles).toList();
       Set<String> withoutNulls = BlockIndex.withoutNulls(snapshot, names);
       neverNull = new HashSet<>();
       for (Attribute column : columns) {
-        if (!column.nullable() || withoutNulls.contains(LogicalPlans.physicalName(column))) {
+        if (!column.nullable() || withoutNulls.contains(nameInFiles(column))) {
           neverNull.add(column.exprId());
         }
       }
@@ -236,7 +236,8 @@ public final class WeightMentions {
                 && LogicalPlans.isAnyNode(node, WeightMentions::readsIndex));
   }
 
-  private static boolean readsIndex(LogicalPlan plan) {
+  /** Whether a node reads an indexed table. */
+  public static boolean readsIndex(LogicalPlan plan) {
     return plan instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation files
         && files.location() instanceof TahoeFileIndex index
@@ -254,9 +255,9 @@ public final class WeightMentions {
 
   /** Whether a column of whatever table is one of {@code _metadata}, or is called like one that stores the weight. */
   private boolean isPositionOrWeight(Attribute column) {
-    String name = LogicalPlans.physicalName(column);
     return isMetadata(column)
-        || BlockIndex.of(snapshot).copiesOfWeight().stream().anyMatch(copy -> ColumnNames.areSame(copy, name));
+        || ScalaInterop.list(relation.output()).stream()
+            .anyMatch(own -> copies().contains(own.exprId()) && ColumnNames.areSame(own.name(), column.name()));
   }
 
   /** The stored columns that an expression is computed from, and those that are equal to a part of it. */
@@ -288,13 +289,17 @@ public final class WeightMentions {
     return isIntegral && copies().contains(column.exprId());
   }
 
+  private String nameInFiles(Attribute column) {
+    return LogicalPlans.physicalName(column, snapshot);
+  }
+
   /** The columns of the relation that seem to store the weight. */
   private Set<ExprId> copies() {
     if (copies == null) {
       Set<String> names = BlockIndex.of(snapshot).copiesOfWeight();
       copies = new HashSet<>();
       for (Attribute column : ScalaInterop.list(relation.output())) {
-        if (names.contains(LogicalPlans.physicalName(column))) {
+        if (names.contains(nameInFiles(column))) {
           copies.add(column.exprId());
         }
       }

@@ -20,6 +20,7 @@ import org.apache.parquet.schema.MessageType;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFilters;
 import org.apache.spark.sql.internal.LegacyBehaviorPolicy$;
@@ -47,10 +48,11 @@ public record RowGroups(long read, long all) {
    *
    * @param files where they are, and how many bytes of each are read
    */
-  public static RowGroups of(Map<Path, Long> files, List<Expression> filters, Configuration conf) {
+  public static RowGroups of(Map<Path, Long> files, List<Expression> filters, Snapshot table) {
+    Configuration conf = table.deltaLog().newDeltaHadoopConf();
     List<Filter> pushed =
         filters.stream()
-            .map(RowGroups::namedAsInFiles)
+            .map(filter -> namedAsInFiles(filter, table))
             .map(filter -> DataSourceStrategy$.MODULE$.translateFilter(filter, true))
             .filter(Option::isDefined)
             .map(Option::get)
@@ -93,9 +95,9 @@ public record RowGroups(long read, long all) {
         .orElse(null);
   }
 
-  private static Expression namedAsInFiles(Expression filter) {
+  private static Expression namedAsInFiles(Expression filter, Snapshot table) {
     return filter.transformUp(
         ScalaInterop.<Expression, AttributeReference>partial(
-            AttributeReference.class, column -> column.withName(LogicalPlans.physicalName(column))));
+            AttributeReference.class, column -> column.withName(LogicalPlans.physicalName(column, table))));
   }
 }

@@ -19,11 +19,12 @@ import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.runtime.BoxedUnit;
 
@@ -31,13 +32,16 @@ import scala.runtime.BoxedUnit;
 public final class LogicalPlans {
   private LogicalPlans() {}
 
-  /**
-   * The plan without the nodes of subquery names and views, and with every Delta table pinned to its present version.
-   */
-  public static LogicalPlan pinned(LogicalPlan analyzed) {
+  /** The plan without the nodes of subquery names and views. */
+  public static LogicalPlan bare(LogicalPlan analyzed) {
     LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
-    LogicalPlan bare = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
-    return replaced(bare, LogicalRelation.class, LogicalPlans::pinned);
+    return EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
+  }
+
+  /** The plan with every Delta table in it, and in its subqueries, pinned to its present version. */
+  public static LogicalPlan pinned(LogicalPlan plan) {
+    return plan.transformUpWithSubqueries(
+        ScalaInterop.<LogicalPlan, LogicalRelation>partial(LogicalRelation.class, LogicalPlans::pinned));
   }
 
   /**
@@ -154,18 +158,29 @@ public final class LogicalPlans {
     return new Join(left, right, join.joinType(), join.condition(), join.hint());
   }
 
-  /** Bytes of all files below a plan. */
+  /** Bytes of all files that a plan and its subqueries read. */
   public static long bytesOfFiles(LogicalPlan plan) {
-    if (plan instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
-      return files.sizeInBytes();
-    }
-    return ScalaInterop.list(plan.children()).stream().mapToLong(LogicalPlans::bytesOfFiles).sum();
+    long[] bytes = {0};
+    plan.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+                bytes[0] += files.sizeInBytes();
+              }
+              return BoxedUnit.UNIT;
+            }));
+    return bytes[0];
   }
 
-  /** The name that a column has in data files and their statistics. */
-  public static String physicalName(Attribute column) {
-    return DeltaColumnMapping$.MODULE$.getPhysicalName(
-        new StructField(column.name(), column.dataType(), true, column.metadata()));
+  /**
+   * The name that a column of a table has in data files and their statistics. The attribute does not tell it, because
+   * Delta leaves the names of files out of the schema that it hands to Spark.
+   */
+  public static String physicalName(Attribute column, Snapshot table) {
+    StructType schema = table.metadata().schema();
+    return schema.getFieldIndex(column.name()).isDefined()
+        ? DeltaColumnMapping$.MODULE$.getPhysicalName(schema.apply(column.name()))
+        : column.name();
   }
 
   public static Alias named(Expression expression, String name) {
