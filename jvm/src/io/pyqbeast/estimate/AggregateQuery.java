@@ -194,8 +194,9 @@ public final class AggregateQuery {
     for (int i = 0; i < groups.size(); i++) {
       columns.add(LogicalPlans.named(groups.get(i), "g" + i));
     }
-    for (int i = 0; i < outputs.inputs().size(); i++) {
-      columns.add(LogicalPlans.named(outputs.inputs().get(i), "x" + i));
+    List<Expression> inputs = outputs.inputsWhereTaken();
+    for (int i = 0; i < inputs.size(); i++) {
+      columns.add(LogicalPlans.named(inputs.get(i), "x" + i));
     }
     columns.add(rows.bucket());
     return Dataset$.MODULE$.ofRows(session, new Project(ScalaInterop.seq(columns), rows.plan()));

@@ -12,6 +12,10 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ApproximatePercentile;
@@ -22,11 +26,15 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
  * expressions of the rows before the aggregation, and are numbered too.
  */
 final class Outputs {
+  private static final Expression EVERYWHERE = Literal$.MODULE$.TrueLiteral();
+
   private final List<Expression> groups;
   private final QueriedTables tables;
   private final List<Set<ExprId>> keys;
   private final List<Map<String, Object>> described = new ArrayList<>();
   private final List<Expression> inputs = new ArrayList<>();
+  /** For each input on which rows it is taken: a condition. */
+  private final List<Expression> takenWhere = new ArrayList<>();
 
   /** @param keys for each hashed column the columns that have its value, see {@link KeyedRows} */
   Outputs(List<Expression> groups, QueriedTables tables, List<Set<ExprId>> keys) {
@@ -42,6 +50,24 @@ final class Outputs {
 
   List<Expression> inputs() {
     return inputs;
+  }
+
+  /**
+   * The inputs, null on rows of which no aggregate takes them. Spark computes what an aggregate with a FILTER is given on
+   * the rows only that the FILTER keeps, and on others it may fail.
+   */
+  List<Expression> inputsWhereTaken() {
+    List<Expression> found = new ArrayList<>();
+    for (int i = 0; i < inputs.size(); i++) {
+      Expression input = inputs.get(i);
+      Expression where = takenWhere.get(i);
+      found.add(isEverywhere(where) ? input : new If(where, input, new Literal(null, input.dataType())));
+    }
+    return found;
+  }
+
+  private static boolean isEverywhere(Expression where) {
+    return where.equals(EVERYWHERE);
   }
 
   boolean isGroup(int output) {
@@ -101,8 +127,9 @@ final class Outputs {
       arguments = arguments.stream().filter(Expression::nullable).toList();
     }
     described.put("function", function.getClass().getSimpleName());
-    described.put("inputs", arguments.stream().map(this::input).toList());
-    described.put("condition", called.filter().isDefined() ? input(called.filter().get()) : null);
+    Expression where = called.filter().getOrElse(() -> EVERYWHERE);
+    described.put("inputs", arguments.stream().map(argument -> input(argument, where)).toList());
+    described.put("condition", called.filter().isDefined() ? input(where, EVERYWHERE) : null);
     return described;
   }
 
@@ -131,15 +158,19 @@ final class Outputs {
         && columns.stream().allMatch(column -> keys.stream().anyMatch(key -> key.contains(column)));
   }
 
-  private int input(Expression expression) {
+  /** @param where on which rows it is taken */
+  private int input(Expression expression, Expression where) {
     for (int i = 0; i < inputs.size(); i++) {
       if (inputs.get(i).semanticEquals(expression)) {
+        Expression before = takenWhere.get(i);
+        takenWhere.set(i, isEverywhere(before) || isEverywhere(where) ? EVERYWHERE : new Or(before, where));
         return i;
       }
     }
     tables.refuseWeights(expression);
     QueriedTables.refuseSubqueries(expression);
     inputs.add(expression);
+    takenWhere.add(where);
     return inputs.size() - 1;
   }
 }

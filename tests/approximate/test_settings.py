@@ -1,0 +1,53 @@
+"""Estimates follow the settings of the session: where a query has an answer under them, so has its estimate."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import ArithmeticException
+from pyspark.sql import functions as F
+
+import pyqbeast
+from tests.approximate.bounds import SURE, assert_holds
+from tests.spark_session import under
+from tests.table.help import load, save
+
+
+@pytest.fixture(scope="module")
+def path(spark, tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("settings") / "table")
+    rows = spark.range(40_000).selectExpr(
+        "id",
+        "id % 3 AS third",
+        "if(id % 3 = 0, 'none', cast(id % 50 AS string)) AS text",
+        "exp(sin(cast(id AS double)) * cos(id * 0.37D)) AS value",
+    )
+    save(rows, place, columnsToIndex="id", cubeSize=2_000, sampleFractions="0.05,0.1,0.3")
+    return place
+
+
+@pytest.fixture
+def table(spark, path):
+    return load(spark, path)
+
+
+@pytest.mark.parametrize("is_ansi", ["true", "false"])
+def test_a_filter_keeps_an_aggregate_from_rows_that_it_fails_on(spark, table, is_ansi):
+    """Also where aggregates of several filters, one of which may be null, are given the same."""
+    aggregates = {
+        "total": "sum(1 / third) FILTER (WHERE third <> 0)",
+        "halves": "sum(1 / third) FILTER (WHERE nullif(third, 0) > 1)",
+        "whole": "avg(cast(text AS int)) FILTER (WHERE text RLIKE '^[0-9]+$')",
+        "n": "count(1 / third) FILTER (WHERE third = 1)",
+    }
+    with under(spark, {"spark.sql.ansi.enabled": is_ansi}):
+        query = table.agg(*(F.expr(text).alias(name) for name, text in aggregates.items()))
+        estimate = pyqbeast.tolerance(query, error=0.2, confidence=SURE)
+        assert not estimate.exact
+        assert assert_holds(estimate, query) == len(aggregates)
+
+
+def test_what_one_aggregate_is_given_on_every_row_fails_as_in_the_query(table):
+    query = table.agg(F.expr("sum(1 / third) FILTER (WHERE third <> 0)"), F.expr("sum(1 / third)"))
+    for run in (query.collect, lambda: pyqbeast.tolerance(query, error=0.2)):
+        with pytest.raises(ArithmeticException, match="by zero"):
+            run()
