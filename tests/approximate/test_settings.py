@@ -51,3 +51,16 @@ def test_what_one_aggregate_is_given_on_every_row_fails_as_in_the_query(table):
     for run in (query.collect, lambda: pyqbeast.tolerance(query, error=0.2)):
         with pytest.raises(ArithmeticException, match="by zero"):
             run()
+
+
+def test_groups_of_a_session_that_leaves_them_out_of_results(spark, table):
+    """A query shows its groups or not as it was made, and what an estimate groups by itself is not touched."""
+    measures = [F.percentile_approx("value", 0.3).alias("p"), F.avg("value").alias("m")]
+    query = table.groupBy("third").agg(*measures)
+    with under(spark, {"spark.sql.retainGroupColumns": "false"}):
+        estimate = pyqbeast.tolerance(query, error=0.3, confidence=SURE)
+        assert not estimate.exact
+        assert assert_holds(estimate, query, ["third"]) == 6
+        bare = pyqbeast.tolerance(table.groupBy("third").agg(*measures), error=0.3)
+        assert bare.df.columns == ["p", "p_low", "p_high", "m", "m_low", "m_high"]
+        assert bare.df.count() == 3

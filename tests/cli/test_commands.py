@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
+from tests.spark_session import under
 from tests.table.help import rows_2d, save
 from tests.table.maintain.damages import TableLog
 
@@ -123,6 +124,9 @@ def test_estimate(spark, pyqbeast, table_path):
     done = pyqbeast(*asked[:-1], "name", "--error", 0.5, "--exact", "--output", "json")
     assert done.exit_code == 0, done.output
     assert len(json.loads(done.output)["rows"]) == 100
+    with under(spark, {"spark.sql.retainGroupColumns": "false"}):
+        done = pyqbeast(*asked[:-1], "name", "--error", 0.5, "--exact", "--output", "json")
+        assert {row["name"] for row in json.loads(done.output)["rows"]} == {f"name {i}" for i in range(100)}
     done = pyqbeast(*asked[:-2], "--error", 0.05, "--output", "json")
     told = json.loads(done.output)
     assert told["rows"][0]["mean_low"] < 500 < told["rows"][0]["mean_high"]

@@ -6,9 +6,12 @@ import contextlib
 
 import pytest
 
+import pyqbeast
 from pyqbeast import InvalidInputError
+from pyqbeast.core.otree import weight_bands
 from tests.spark_session import under
 from tests.table.help import count, holds, load, log_entries, rows_2d, save
+from tests.table.legacy import REPLICATED, small_copy_of
 
 
 @contextlib.contextmanager
@@ -72,3 +75,29 @@ def test_small_appends_share_files(spark, table_path):
     versions = log_entries(table_path, "commitInfo")[1:]
     assert all(int(info["operationMetrics"]["numFiles"]) <= 2 for info in versions)
     holds(spark, table_path)
+
+
+#: Spark leaves out of a result by groups the columns that it is grouped by.
+WITHOUT_GROUPS = {"spark.sql.retainGroupColumns": "false"}
+
+
+def test_verify_compares_files_where_groups_are_left_out_of_results(spark, table_path, monkeypatch):
+    monkeypatch.setattr(weight_bands, "FEWEST_ROWS_OF_PART", 100)
+    save(rows_2d(spark, 3_000), table_path, cubeSize=1_000)
+    with under(spark, WITHOUT_GROUPS):
+        holds(spark, table_path)
+        assert load(spark, table_path).groupBy("name").agg({"id": "max"}).columns == ["max(id)"]
+
+
+def test_an_upgrade_where_groups_are_left_out_of_results(spark, golden, table_path):
+    path = small_copy_of(golden, REPLICATED, table_path)
+    with under(spark, WITHOUT_GROUPS):
+        (told,) = pyqbeast.upgrade(spark, path, dry_run=True).revisions
+    assert (told.revision, told.files, told.replicated) == (1, 17, 3)
+
+
+def test_quantiles_of_texts_where_groups_are_left_out_of_results(spark):
+    texts = rows_2d(spark, 1_000).select("name")
+    expected = pyqbeast.compute_quantiles_for_column(texts, "name", 5)
+    with under(spark, WITHOUT_GROUPS):
+        assert pyqbeast.compute_quantiles_for_column(texts, "name", 5) == expected

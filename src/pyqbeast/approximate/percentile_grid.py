@@ -47,7 +47,7 @@ class PercentileGrid:
                     each.columns[0], F.array(*map(F.lit, probabilities)), F.lit(_ACCURACY)
                 ).alias(f"t{k}")
             )
-        by_group = numbers.groupBy(*aggregates.groups).agg(*quantiles)
+        by_group = bridge.grouped(numbers, aggregates.groups, *quantiles)
         quantile_rows = bridge.arrow_table(by_group)
         keys = group_keys(quantile_rows, aggregates.groups)
         thresholds: dict[Aggregate, dict[Group, FloatArray]] = {}

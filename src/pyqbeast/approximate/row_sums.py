@@ -34,7 +34,7 @@ def state_of(numbers: DataFrame, aggregates: RequestedAggregates, axes: StateAxe
     lows = [f"coalesce(min({name}), {literal(np.nan)})" for name in axes.columns]
     highs = [f"coalesce(max({name}), {literal(-np.inf)})" for name in axes.columns]
     computed = [F.expr(f"CAST({value} AS DOUBLE) AS v{i}") for i, value in enumerate((*sums, *lows, *highs))]
-    table = bridge.arrow_table(numbers.groupBy(*aggregates.groups, "bucket").agg(*computed))
+    table = bridge.arrow_table(bridge.grouped(numbers, [*aggregates.groups, "bucket"], *computed))
     if not table.num_rows:
         return State.empty(axes, [] if aggregates.groups else [()])
     values = [_column_array(table, f"v{i}") for i in range(len(computed))]

@@ -6,6 +6,7 @@ Private APIs of Spark and Delta are used here and in the Java bridge, nowhere el
 from pyqbeast.bridge.columns import coordinate_of, date_milliseconds, is_midnight, midnight_of
 from pyqbeast.bridge.frames import (
     arrow_table,
+    grouped,
     local_frame,
     named_as,
     parquet_frame,
@@ -32,6 +33,7 @@ __all__ = [
     "coordinate_of",
     "date_milliseconds",
     "field_in_files",
+    "grouped",
     "handed_over",
     "is_midnight",
     "java",

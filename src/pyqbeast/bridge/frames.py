@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -59,6 +60,15 @@ def parquet_frame(spark: SparkSession, *paths: str, schema: StructType | None = 
     """
     names = [_PATTERN.sub(r"\\\g<0>", path) for path in paths]
     return (spark.read.schema(schema) if schema else spark.read).parquet(*names)
+
+
+def grouped(frame: DataFrame, groups: Sequence[str], *aggregates: Column) -> DataFrame:
+    """Aggregates of a frame by columns of it, behind these columns.
+
+    Spark leaves the columns out in a session that says so by `spark.sql.retainGroupColumns`.
+    """
+    are_kept = str(frame.sparkSession.conf.get("spark.sql.retainGroupColumns", "true")).lower() == "true"
+    return frame.groupBy(*groups).agg(*([] if are_kept else map(F.col, groups)), *aggregates)
 
 
 def query_frame(spark: SparkSession, text: str) -> DataFrame:

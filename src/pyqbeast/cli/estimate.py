@@ -169,9 +169,11 @@ def _by_spark(
     table = common.local_session().read.format("qbeast").load(path)
     from pyspark.sql import functions as F
 
+    from pyqbeast import bridge
+
     if where is not None:
         table = table.filter(where)
-    query = table.groupBy(*groups).agg(*(F.expr(text) for text in aggregates))
+    query = bridge.grouped(table, groups, *(F.expr(text) for text in aggregates))
     return pyqbeast.tolerance(query, **bounds)
 
 

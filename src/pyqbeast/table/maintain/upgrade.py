@@ -194,9 +194,9 @@ class _Attempt:
         )
         stays = F.col("drops") == F.lit(False)
         per_revision = (
-            changed.unionAll(dropped)
-            .groupBy("revision")
-            .agg(
+            bridge.grouped(
+                changed.unionAll(dropped),
+                ["revision"],
                 F.count_if(stays).alias("files"),
                 F.count_if(stays & F.col(_REPLICATED)).alias("replicated"),
                 F.count_if(F.col("drops")).alias("dropped_files"),

@@ -80,15 +80,12 @@ def check_parts(
         [each.part.lightest for each in begun],
     ]
     of_parts = F.broadcast(bridge.local_frame(spark, _PARTS, columns))
-    found = (
-        rows.join(of_parts, "location")
-        .where(f"read = {_WHOLE} OR read = number")
-        .groupBy("path", "number", "heaviest", "lightest")
-        .agg(
-            F.expr(f"count_if(read = {_WHOLE} AND w < lightest) AS light"),
-            F.expr(f"count_if(read != {_WHOLE} AND w < lightest) AS light_before"),
-            F.expr(f"count_if(read != {_WHOLE} AND w > heaviest) AS heavy_before"),
-        )
+    found = bridge.grouped(
+        rows.join(of_parts, "location").where(f"read = {_WHOLE} OR read = number"),
+        ["path", "number", "heaviest", "lightest"],
+        F.expr(f"count_if(read = {_WHOLE} AND w < lightest) AS light"),
+        F.expr(f"count_if(read != {_WHOLE} AND w < lightest) AS light_before"),
+        F.expr(f"count_if(read != {_WHOLE} AND w > heaviest) AS heavy_before"),
     )
     return [
         Problem(

@@ -155,11 +155,12 @@ def check_statistics(
     ]
     # One text for all columns: a table may have hundreds, and each expression takes several calls to the JVM.
     figures = ", ".join(["count(*) AS rows", *(text for leaf in leaves for text in leaf.figures())])
-    counted = (
-        seen.groupBy(F.col(_inside(_LOCATION)).alias("location"))
-        .agg(F.expr(f"struct({figures}) AS seen"), file_statistics(log).alias("right"))
-        .select("location", "seen.*", "right")
-    )
+    counted = bridge.grouped(
+        seen,
+        [_inside(_LOCATION)],
+        F.expr(f"struct({figures}) AS seen"),
+        file_statistics(log).alias("right"),
+    ).select(F.col(_inside(_LOCATION)).alias("location"), "seen.*", "right")
     compared = counted.join(F.broadcast(_stored(spark, files, leaves)), "location")
     lies = F.expr(f"array_compact(array({', '.join(lie for leaf in leaves for lie in leaf.lies())})) AS lies")
     found = compared.select(

@@ -75,5 +75,5 @@ def _numbers(df: DataFrame, column: str, spark_type: str, parts: int, relative_e
 
 def _texts(df: DataFrame, column: str, parts: int) -> list[str]:
     texts = df.select(quoted(column).alias("text")).filter("text IS NOT NULL")
-    firsts = texts.repartitionByRange(parts, "text").groupBy(F.spark_partition_id()).agg(F.min("text"))
-    return sorted((row[1] for row in firsts.collect()), key=utf16_key)
+    firsts = texts.repartitionByRange(parts, "text").groupBy(F.spark_partition_id())
+    return sorted((row["first"] for row in firsts.agg(F.min("text").alias("first")).collect()), key=utf16_key)
