@@ -21,6 +21,7 @@ from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from tests.protocol.gates import SCHEME, Held
 from tests.table.help import counts_and_sums, ids, load, opened, rows_2d, save
+from tests.table.relogged import relogged
 
 ROWS = 10_000
 WEIGHT = "hash(a, b)"
@@ -498,6 +499,22 @@ def test_a_stored_copy_of_the_weight(spark, table_path, mapping):
     for few in (light.sample(0.1), by_subquery.sample(0.1)):
         assert few.count() / light.count() == pytest.approx(0.1, abs=0.02)
     assert_bounded(table.groupBy().count(), ROWS)
+
+
+def test_a_stored_copy_of_the_weight_where_a_block_without_rows_closes_a_gap(spark, table_path):
+    """It may lie in any file, and begin with the weight of a row in another one."""
+    save(rows_2d(spark, 4_000).withColumn("h", F.hash("a", "b")), table_path, cubeSize=500)
+
+    def close_a_gap(_, blocks):
+        lighter = min(block["minWeight"] for block in blocks) - 1
+        empty = {"minWeight": lighter, "maxWeight": lighter, "elementCount": 0}
+        blocks.append({**blocks[0], **empty})
+
+    table = load(spark, relogged(table_path, close_a_gap))
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(table.where("h < 0").groupBy().count())
+    light = table.where("h < 0")
+    assert light.sample(0.1).count() / light.count() == pytest.approx(0.1, abs=0.03)
 
 
 def test_a_stored_copy_of_the_weight_beside_files_without_statistics(spark, table_path):

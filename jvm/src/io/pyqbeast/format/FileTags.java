@@ -6,6 +6,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 /**
  * Reads the tags of one file. There are two kinds: a list of blocks, and the tags of the only block that a file held
@@ -137,6 +138,13 @@ public final class FileTags {
     Long recorded = Json.wholeNumber(tags.get(Constants.TAG_MAX_ROW_WEIGHT));
     boolean ofRows = recorded != null && minWeight <= recorded && recorded <= kept;
     return new Weights(minWeight, ofRows ? recorded.intValue() : Constants.WEIGHT_MAX, ofRows);
+  }
+
+  /** The smallest weight of a file's rows. Blocks without rows, which close gaps in the tree, say nothing of them. */
+  public static int lightestRow(Map<String, String> tags) {
+    List<Block> blocks = blocks(tags);
+    IntStream withRows = blocks.stream().filter(block -> block.rows > 0).mapToInt(Block::minWeight);
+    return withRows.min().orElseGet(() -> weights(tags).minWeight);
   }
 
   /**

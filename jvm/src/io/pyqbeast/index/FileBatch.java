@@ -87,7 +87,7 @@ public final class FileBatch implements Serializable {
       }
     }
     sums.add(file, held, isPrunable);
-    copies.add(file.stats(), recorded);
+    copies.add(file.stats(), tags, recorded);
     isMarked |= FileTags.isMarked(tags);
   }
 

@@ -21,12 +21,13 @@ final class WeightCopies implements Serializable {
 
   /**
    * @param statistics null or an empty text, which older versions of the Scala project write, where there are none
-   * @param held the weights that the file says it holds
+   * @param tags of the same file
+   * @param held the weights that they say it holds
    */
-  void add(String statistics, FileTags.Weights held) {
+  void add(String statistics, Map<String, String> tags, FileTags.Weights held) {
     boolean isKnown = statistics != null && !statistics.isEmpty() && !held.equals(FileTags.Weights.ANY);
     if (isKnown && (names == null || !names.isEmpty())) { // most files are not parsed
-      keep(equalTo(held, Json.read(statistics)));
+      keep(equalTo(FileTags.lightestRow(tags), held, Json.read(statistics)));
     }
   }
 
@@ -48,12 +49,12 @@ final class WeightCopies implements Serializable {
     }
   }
 
-  private static Set<String> equalTo(FileTags.Weights held, JsonNode statistics) {
+  private static Set<String> equalTo(int lightest, FileTags.Weights held, JsonNode statistics) {
     Set<String> found = new HashSet<>();
     JsonNode high = statistics.path(DeltaStatistics.MAX());
     for (Map.Entry<String, JsonNode> low : statistics.path(DeltaStatistics.MIN()).properties()) {
       boolean endsThere = !held.ofRows() || isNumber(high.path(low.getKey()), held.maxWeight());
-      if (isNumber(low.getValue(), held.minWeight()) && endsThere) {
+      if (isNumber(low.getValue(), lightest) && endsThere) {
         found.add(low.getKey());
       }
     }
