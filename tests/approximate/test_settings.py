@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F
 
 import pyqbeast
+from pyqbeast import UnsupportedError
 from tests.approximate.bounds import SURE, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, save
@@ -64,3 +67,28 @@ def test_groups_of_a_session_that_leaves_them_out_of_results(spark, table):
         bare = pyqbeast.tolerance(table.groupBy("third").agg(*measures), error=0.3)
         assert bare.df.columns == ["p", "p_low", "p_high", "m", "m_low", "m_high"]
         assert bare.df.count() == 3
+
+
+@pytest.mark.parametrize("text", ["variance(value)", "1 - stddev(value)", "corr(value, id)"])
+def test_aggregates_that_are_nan_of_a_single_row_are_refused(spark, table, text):
+    """By default they are null there, as those of an estimate are."""
+    setting = "spark.sql.legacy.statisticalAggregate"
+    with under(spark, {setting: "true"}):
+        query = (
+            table.where("id < 9")
+            .groupBy("id")
+            .agg(F.expr(text).alias("wanted"), F.var_pop("value").alias("v"))
+        )
+        with pytest.raises(UnsupportedError, match=setting):
+            pyqbeast.tolerance(query, error=0.1)
+        rows = pyqbeast.tolerance(query, exact=True).df.collect()
+        assert all(math.isnan(row["wanted"]) for row in rows)
+        assert {row["v"] for row in rows} == {0.0}
+    by_default = table.where("id < 9").groupBy("id").agg(F.expr(text).alias("wanted"))
+    assert {row["wanted"] for row in pyqbeast.tolerance(by_default, error=0.1).df.collect()} == {None}
+
+
+def test_aggregates_of_all_rows_are_estimated_whatever_a_single_one_gives(spark, table):
+    with under(spark, {"spark.sql.legacy.statisticalAggregate": "true"}):
+        query = table.agg(F.var_pop("value"), F.stddev_pop("value"))
+        assert_holds(pyqbeast.tolerance(query, error=0.2, confidence=SURE), query)

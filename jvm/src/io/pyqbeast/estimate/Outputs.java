@@ -19,7 +19,10 @@ import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ApproximatePercentile;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Corr;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.StddevSamp;
+import org.apache.spark.sql.catalyst.expressions.aggregate.VarianceSamp;
 
 /**
  * The outputs of an aggregation, numbered: groups, aggregates of inputs, and terms of other outputs. The inputs are
@@ -112,6 +115,11 @@ final class Outputs {
       throw new RefusedQuery("it holds an expression that gives something else each time: " + called.sql());
     }
     AggregateFunction function = called.aggregateFunction();
+    if (isNanOfOneRow(function)) {
+      throw new RefusedQuery(
+          "by spark.sql.legacy.statisticalAggregate " + called.sql() + " of a single row is NaN, and an estimate has null"
+              + " there: set it to false");
+    }
     List<Expression> arguments = ScalaInterop.list(function.children());
     if (function instanceof ApproximatePercentile percentile) {
       arguments = List.of(percentile.child());
@@ -131,6 +139,13 @@ final class Outputs {
     described.put("inputs", arguments.stream().map(argument -> input(argument, where)).toList());
     described.put("condition", called.filter().isDefined() ? input(where, EVERYWHERE) : null);
     return described;
+  }
+
+  /** Whether an aggregate of a single row is NaN, as in Spark 3.0, and not null. */
+  private static boolean isNanOfOneRow(AggregateFunction function) {
+    return function instanceof VarianceSamp variance && !variance.nullOnDivideByZero()
+        || function instanceof StddevSamp deviation && !deviation.nullOnDivideByZero()
+        || function instanceof Corr correlation && !correlation.nullOnDivideByZero();
   }
 
   /**
