@@ -9,11 +9,9 @@ import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.CatalogEntry;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.SaveMode;
@@ -21,7 +19,6 @@ import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
-import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
 import org.apache.spark.sql.connector.catalog.StagedTable;
@@ -87,7 +84,9 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   public Table createTable(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
     Map<String, String> all =
-        isOurs(properties) ? indexed(name, schema, partitions, properties, SaveMode.ErrorIfExists) : properties;
+        isOurs(properties)
+            ? indexed(name, schema, partitions, properties, SaveMode.ErrorIfExists)
+            : properties;
     return super.createTable(name, schema, partitions, all);
   }
 
@@ -268,13 +267,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     return all;
   }
 
-  /** The configuration entries of the index that a statement asks for, of a table of some columns. */
   private Map<String, String> index(Identifier name, StructType columns, TableDefinition definition) {
-    Map<String, String> options = new HashMap<>(definition.properties());
-    options.putAll(definition.options());
-    options.put("path", name.toString());
-    StructType ofRows = CharVarcharUtils$.MODULE$.replaceCharVarcharWithStringInSchema(columns);
-    return Bridge.configuration(options, spark().createDataFrame(List.of(), ofRows));
+    return definition.index(spark(), name.toString(), columns);
   }
 
   /** Refuses a table that is not indexed, or not by the columns that the statement names. Where none is, Delta refuses. */

@@ -1,5 +1,6 @@
 package io.pyqbeast;
 
+import io.pyqbeast.catalog.CheckedSave;
 import io.pyqbeast.catalog.IndexFunction;
 import io.pyqbeast.catalog.IndexedLike;
 import io.pyqbeast.catalog.IndexedOverwrite;
@@ -43,6 +44,7 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(IndexedRestore::of)));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(ChoiceByWeight::of)));
+    extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(CheckedSave::of)));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new CommandPlan.Strategy(SavedTable::of)));
     IndexFunction.inject(extensions, "blocks", "qbeast_blocks(table) - One row for each block of each indexed file.", TABLE);
     IndexFunction.inject(extensions, "metrics", "qbeast_metrics(table) - One row: figures of the latest revision.", TABLE);

@@ -1,6 +1,7 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Map;
@@ -9,17 +10,18 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 
 /**
- * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, has the name. Spark drops
- * that and makes the new table without asking our catalog. The metastore would list it as one of format {@code qbeast}, and
- * an INSERT into such a table writes files that no log knows. So our catalog makes the table, which lists it as Delta.
+ * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, had the name. Spark has
+ * dropped that, and makes the new table without asking our catalog. The metastore would list it as one of format
+ * {@code qbeast}, and an INSERT into such a table writes files that no log knows. So our catalog makes the table, which
+ * lists it as Delta.
  */
 public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectCommand> {
   private static final long serialVersionUID = 1L;
@@ -45,17 +47,24 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
       writer.option(option.getKey(), option.getValue());
     }
     if (table.storage().locationUri().isDefined()) {
-      writer.tableProperty(TableCatalog.PROP_LOCATION, table.location().toString());
-    }
-    // Of the versions of Spark some drop what had the name before they plan this command, others in the command itself.
-    if (command.mode() == SaveMode.Overwrite) {
-      session.sessionState().catalog().dropTable(table.identifier(), true, false);
+      writer.tableProperty(TableCatalog.PROP_LOCATION, CatalogUtils.URIToString(table.location()));
     }
     try {
+      CheckedSave.checkLayout(table);
       writer.create();
-    } catch (TableAlreadyExistsException e) {
-      throw Door.<RuntimeException>unchecked(e);
+    } catch (Exception e) { // Scala's methods do not declare what they throw
+      throw command.mode() == SaveMode.Overwrite ? withLoss(e) : Door.<RuntimeException>unchecked(e);
     }
     return new InternalRow[0];
+  }
+
+  /** An error that says what Spark has dropped, where the error itself says that a table is as it was. */
+  private Failure withLoss(Exception e) {
+    Failure.Kind kind = e instanceof Failure failure ? Failure.Kind.valueOf(failure.kind()) : Failure.Kind.EXECUTION;
+    return new Failure(
+        kind,
+        Door.cause(e) + "; what had the name " + command.table().identifier().unquotedString() + " before is gone: Spark"
+            + " drops a view, and a table of another format, before the new table is made",
+        e);
   }
 }

@@ -2,12 +2,17 @@ package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.IndexOptions;
+import io.pyqbeast.python.Bridge;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * What a statement that makes a table says besides its columns: options of the index and of the write, and properties
@@ -61,6 +66,15 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
   /** Whether what is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
   private static boolean isProperty(String key, Map<String, String> given) {
     return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || key.toLowerCase(Locale.ROOT).startsWith("delta.");
+  }
+
+  /** The configuration entries of the index that the statement asks for, of a table of some columns. */
+  public Map<String, String> index(SparkSession session, String name, StructType columns) {
+    Map<String, String> all = new HashMap<>(properties);
+    all.putAll(options);
+    all.put("path", name);
+    StructType ofRows = CharVarcharUtils$.MODULE$.replaceCharVarcharWithStringInSchema(columns);
+    return Bridge.configuration(all, session.createDataFrame(List.of(), ofRows));
   }
 
   /** Whether the statement names the columns to index. */

@@ -125,6 +125,12 @@ public final class Door {
     return first;
   }
 
+  /** What an exception tells of a failure, without what became of the table. */
+  public static String cause(Exception e) {
+    String message = e instanceof BridgeException ? e.getMessage() : words(e);
+    return message.endsWith(UNCHANGED) ? message.substring(0, message.length() - UNCHANGED.length()) : message;
+  }
+
   /** The root cause in one line: its class and its message, the first lines of it where Delta says more in the next. */
   public static String words(Throwable e) {
     Throwable first = root(e);

@@ -1,0 +1,25 @@
+package io.pyqbeast.catalog;
+
+import java.net.URI;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+
+/**
+ * The place that a statement names for a table. Spark leaves a relative one to the catalog, and its session catalog
+ * takes it for one below the folder of the database. A log takes it for one below the working directory.
+ */
+public final class StatedPlace {
+  private StatedPlace() {}
+
+  /** The place in full where the statement names a relative one; else the text as it is. */
+  public static String whole(SessionCatalog catalog, TableIdentifier table, String stated) {
+    URI place = CatalogUtils.stringToURI(stated);
+    if (place.isAbsolute() || new Path(place).isAbsolute()) {
+      return stated;
+    }
+    String database = catalog.qualifyIdentifier(table).database().get();
+    return CatalogUtils.URIToString(catalog.makeQualifiedTablePath(place, database));
+  }
+}

@@ -1,0 +1,70 @@
+"""What stands in the way of a statement that makes a table under a name, and what stays of a table that had it before."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyqbeast import ExecutionError, InvalidInputError, UnsupportedError
+from tests.table.help import count, holds, rows_2d, save, since_spark
+
+
+@pytest.fixture
+def name(spark):
+    yield "stated"
+    for each in spark.catalog.listTables("default"):
+        if each.name in ("stated", "unmade"):
+            spark.sql(f"DROP {'VIEW' if each.tableType == 'VIEW' else 'TABLE'} {each.name}")
+
+
+@pytest.fixture
+def source(spark):
+    rows_2d(spark, 1_000).createOrReplaceTempView("source")
+    yield "source"
+    spark.catalog.dropTempView("source")
+
+
+SOMETHING_ELSE = ["TABLE {} USING parquet AS SELECT 1 AS x", "VIEW {} AS SELECT 1 AS x"]
+
+
+@since_spark("4.1", "a command that drops what has the name")
+@pytest.mark.parametrize("before", SOMETHING_ELSE)
+def test_something_else_keeps_its_name_where_the_index_is_refused(spark, name, before, tmp_path):
+    """Spark drops it before the new table is made, so what can be refused is refused before that."""
+    spark.sql(f"CREATE {before.format(name)}")
+    rows = rows_2d(spark, 10)
+
+    def refuses(error, message, writer):
+        with pytest.raises(error, match=message):
+            writer.saveAsTable(name)
+        assert [tuple(row) for row in spark.table(name).collect()] == [(1,)]
+
+    def writer(**options):
+        return rows.write.format("qbeast").mode("overwrite").options(**options)
+
+    refuses(InvalidInputError, "columnsToIndex", writer())
+    refuses(InvalidInputError, "'zz'", writer(columnsToIndex="a,zz"))
+    refuses(InvalidInputError, "cubeSize", writer(columnsToIndex="a", cubeSize="many"))
+    refuses(UnsupportedError, "leave partitionBy", writer(columnsToIndex="a").partitionBy("name"))
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "somebody.csv").write_text("1,2")
+    save(rows, str(tmp_path / "table"))
+    refuses(Exception, "is not empty", writer(columnsToIndex="a", path=str(tmp_path / "files")))
+    refuses(
+        InvalidInputError, "there is a table at", writer(columnsToIndex="a", path=str(tmp_path / "table"))
+    )
+    writer(columnsToIndex="a", path=str(tmp_path / "two words")).saveAsTable(name)
+    assert count(spark.table(name)) == 10
+    assert holds(spark, str(tmp_path / "two words")).columns_to_index == ["a"]
+
+
+def test_an_error_tells_of_what_spark_has_dropped(spark, name):
+    """That the table is as it was would be wrong: rows are computed after the drop."""
+    spark.sql("CREATE VIEW unmade AS SELECT 1 AS x")
+    rows = spark.range(10).selectExpr("id", "if(id < 5, id, raise_error('no such row')) AS x")
+    writer = rows.write.format("qbeast").mode("overwrite").option("columnsToIndex", "id")
+    with pytest.raises(
+        ExecutionError, match=r"(?s)no such row.*the name \S*unmade\S* before is gone"
+    ) as told:
+        writer.saveAsTable("unmade")
+    assert "as it was" not in str(told.value)
+    assert not spark.catalog.tableExists("unmade")
