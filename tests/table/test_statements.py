@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
-from pyqbeast import ExecutionError, InvalidInputError, UnsupportedError
+from pyqbeast import ExecutionError, InvalidInputError, QbeastTable, UnsupportedError
 from tests.table.help import count, holds, rows_2d, save, since_spark
 
 
@@ -68,3 +71,36 @@ def test_an_error_tells_of_what_spark_has_dropped(spark, name):
         writer.saveAsTable("unmade")
     assert "as it was" not in str(told.value)
     assert not spark.catalog.tableExists("unmade")
+
+
+@pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
+def test_a_relative_place_is_one_below_the_folder_of_the_database(spark, name, source, query):
+    """Where Spark's catalog lists it. The rows went below the working directory, where no name led to them."""
+    folder = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
+    place = f"placed/{len(query)}"
+    columns = "" if query else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+    spark.sql(
+        f"CREATE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a') LOCATION '{place}' {query}"
+    )
+    if not query:
+        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    assert count(spark.table(name)) == 1_000
+    assert holds(spark, str(folder / place)).columns_to_index == ["a"]
+    assert not Path("placed").exists()
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {name} USING qbeast LOCATION '{place}' AS SELECT * FROM source LIMIT 10"
+    )
+    assert count(spark.table(name)) == 10
+    spark.sql(f"DROP TABLE {name}")
+    spark.sql(f"CREATE TABLE {name} USING qbeast LOCATION '{place}'")
+    assert QbeastTable.for_name(spark, name).metrics().element_count == 10
+    shutil.rmtree(folder / place)
+
+
+def test_a_relative_path_of_a_writer_is_the_same_place(spark, name, source):
+    folder = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
+    writer = spark.table("source").write.format("qbeast").option("columnsToIndex", "a")
+    writer.option("path", "placed/written").saveAsTable(name)
+    assert count(spark.table(name)) == 1_000
+    assert holds(spark, str(folder / "placed" / "written")).columns_to_index == ["a"]
+    shutil.rmtree(folder / "placed" / "written")

@@ -5,6 +5,7 @@ import io.pyqbeast.catalog.IndexedTable;
 import io.pyqbeast.catalog.OptimizeProcedure;
 import io.pyqbeast.catalog.SavedOverTable;
 import io.pyqbeast.catalog.StagedIndexedTable;
+import io.pyqbeast.catalog.StatedPlace;
 import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
@@ -85,7 +86,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
     Map<String, String> all =
         isOurs(properties)
-            ? indexed(name, schema, partitions, properties, SaveMode.ErrorIfExists)
+            ? indexed(name, schema, partitions, placed(name, properties), SaveMode.ErrorIfExists)
             : properties;
     return super.createTable(name, schema, partitions, all);
   }
@@ -287,8 +288,9 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
 
   /** Spark asks for a staged table also where no rows follow; {@code StagedIndexedTable} tells the two apart. */
   private StagedIndexedTable staged(
-      Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
+      Identifier name, StructType schema, Transform[] partitions, Map<String, String> stated, SaveMode mode) {
     check(name, partitions);
+    Map<String, String> properties = placed(name, stated);
     String location = location(name, properties);
     if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(spark(), location)) {
       throw unchecked(DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.toString(), location));
@@ -320,6 +322,17 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       throw new Refusal(
           "an indexed table cannot be partitioned or clustered: leave PARTITIONED BY or CLUSTER BY out of " + name);
     }
+  }
+
+  /** The properties of a statement whose location is in full: that of the rows is that of the name. */
+  private Map<String, String> placed(Identifier name, Map<String, String> properties) {
+    if (isPathIdentifier(name) || !properties.containsKey(TableCatalog.PROP_LOCATION)) {
+      return properties;
+    }
+    Map<String, String> placed = new HashMap<>(properties);
+    placed.computeIfPresent(
+        TableCatalog.PROP_LOCATION, (key, stated) -> StatedPlace.whole(catalog(), identifier(name), stated));
+    return placed;
   }
 
   /** Where a table lies or will lie. As with Delta's own tables, no statement may name another place for it. */
