@@ -1,4 +1,4 @@
-"""What stands in the way of a statement that makes a table under a name, and what stays of a table that had it before."""
+"""What stands in the way of a table under a name, and what stays of one that had the name before."""
 
 from __future__ import annotations
 
