@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F
 
-from pyqbeast import ExecutionError, InvalidInputError, QbeastTable, UnsupportedError
+from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, UnsupportedError
 from tests.table.help import count, holds, rows_2d, save, since_spark
 
 
@@ -104,3 +105,23 @@ def test_a_relative_path_of_a_writer_is_the_same_place(spark, name, source):
     assert count(spark.table(name)) == 1_000
     assert holds(spark, str(folder / "placed" / "written")).columns_to_index == ["a"]
     shutil.rmtree(folder / "placed" / "written")
+
+
+def test_an_index_that_a_plain_table_does_not_have_is_refused(spark, name):
+    """Its rows would have no index, and nobody would be told. By its path the table is refused as well."""
+    spark.sql(f"CREATE TABLE {name} (id BIGINT) USING delta")
+    rows = spark.range(10)
+    writer = rows.write.format("qbeast").option("columnsToIndex", "id").mode("append")
+    by_name = rows.writeTo(name).option("qbeast.cubeSize", "10")
+    for write in (
+        lambda: writer.saveAsTable(name),
+        lambda: writer.insertInto(name),
+        lambda: writer.insertInto(name, overwrite=True),
+        by_name.append,
+        lambda: by_name.overwrite(F.col("id") < 5),
+    ):
+        with pytest.raises(NotIndexedError, match=r"is not indexed; call pyqbeast\.convert"):
+            write()
+    assert count(spark.table(name)) == 0
+    rows.writeTo(name).append()
+    assert count(spark.table(name)) == 10

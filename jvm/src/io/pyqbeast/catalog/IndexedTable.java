@@ -3,6 +3,7 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.IndexOptions;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
@@ -139,9 +140,11 @@ public final class IndexedTable extends DeltaTableV2 {
     return HashedColumns.of(initialSnapshot().metadata());
   }
 
+  /** A write that asks for an index goes its way also where there is none, and is told so: Delta would not hear of it. */
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    if (!isIndexed() || timeTravelOpt().isDefined()) {
+    boolean asksForIndex = info.options().keySet().stream().anyMatch(key -> IndexOptions.nameOf(key).isPresent());
+    if (!isIndexed() && !asksForIndex || timeTravelOpt().isDefined()) {
       return super.newWriteBuilder(info);
     }
     Map<String, String> own = new HashMap<>(ScalaInterop.map(deltaLog().options())); // how Hadoop reaches the table
