@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, UnsupportedError
+from pyqbeast.bridge.jvm import java
 from tests.table.help import count, holds, rows_2d, save, since_spark
 
 
@@ -125,3 +126,28 @@ def test_an_index_that_a_plain_table_does_not_have_is_refused(spark, name):
     assert count(spark.table(name)) == 0
     rows.writeTo(name).append()
     assert count(spark.table(name)) == 10
+
+
+@pytest.mark.parametrize(
+    ("how", "rows"), [("qbeast", 1_000), ("delta", 1_000), ("AS SELECT * FROM source", 1_000), ("", 0)]
+)
+def test_a_table_that_the_metastore_lists_as_ours_can_be_replaced(spark, name, source, how, rows, tmp_path):
+    """As a session without our catalog leaves it. Delta took it for none of its own, and advised to drop it."""
+    place = str(tmp_path / "table")
+    save(rows_2d(spark, 10), place)
+    spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{place}'")
+    catalog = spark._jsparkSession.sessionState().catalog()
+    entry = catalog.getTableMetadata(spark._jvm.org.apache.spark.sql.catalyst.TableIdentifier(name))
+    spark.sql(f"DROP TABLE {name}")
+    catalog.createTable(java(spark).spark.CatalogEntry.withProvider(entry, "qbeast"), False, False)
+    if how in ("qbeast", "delta"):
+        spark.table("source").write.format(how).mode("overwrite").saveAsTable(name)
+    else:
+        columns = "" if how else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a,b') {how}"
+        )
+    assert count(spark.table(name)) == rows
+    assert holds(spark, place).metrics().unindexed_files == 0
+    extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
+    assert (extended["Provider"], extended["Location"].removeprefix("file:")) == ("delta", place)

@@ -102,6 +102,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public StagedTable stageReplace(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    listAsDelta(name);
     return isOurs(properties)
         ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
         : overIndexed(name, schema, partitions, properties, super.stageReplace(name, schema, partitions, properties));
@@ -110,6 +111,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public StagedTable stageCreateOrReplace(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    listAsDelta(name);
     return isOurs(properties)
         ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
         : overIndexed(
@@ -378,9 +380,28 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   }
 
   private Option<CatalogTable> existing(Identifier name) {
-    return catalog().tableExists(identifier(name))
-        ? getExistingTableIfExists(identifier(name), Option.apply(name), TableCreationModes.Create$.MODULE$)
-        : Option.empty();
+    if (!catalog().tableExists(identifier(name))) {
+      return Option.empty();
+    }
+    CatalogTable entry = listed(name);
+    return IndexedTable.isListed(entry)
+        ? Option.apply(CatalogEntry.withProvider(entry, "delta"))
+        : getExistingTableIfExists(identifier(name), Option.apply(name), TableCreationModes.Create$.MODULE$);
+  }
+
+  private CatalogTable listed(Identifier name) {
+    try {
+      return catalog().getTableMetadata(identifier(name));
+    } catch (Exception e) { // Scala's methods do not declare what they throw
+      throw unchecked(e);
+    }
+  }
+
+  /** Lists a table of our name under Delta's before it is replaced. Delta replaces no other, and says to drop it. */
+  private void listAsDelta(Identifier name) {
+    if (!isPathIdentifier(name) && catalog().tableExists(identifier(name)) && IndexedTable.isListed(listed(name))) {
+      catalog().alterTable(CatalogEntry.withProvider(listed(name), "delta"));
+    }
   }
 
   private static TableIdentifier identifier(Identifier name) {
