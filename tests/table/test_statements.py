@@ -16,9 +16,10 @@ from tests.table.help import count, holds, rows_2d, save, since_spark
 @pytest.fixture
 def name(spark):
     yield "stated"
-    for each in spark.catalog.listTables("default"):
-        if each.name in ("stated", "unmade"):
-            spark.sql(f"DROP {'VIEW' if each.tableType == 'VIEW' else 'TABLE'} {each.name}")
+    if "stated" in [row.viewName for row in spark.sql("SHOW VIEWS").collect()]:
+        spark.sql("DROP VIEW stated")
+    for each in ("stated", "unmade"):
+        spark.sql(f"DROP TABLE IF EXISTS {each}")
 
 
 @pytest.fixture
