@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastTable, UnsupportedError
 from pyqbeast.bridge.jvm import java
+from pyqbeast.table.options import VECTORS_PROPERTY, WriteOptions
+from tests.spark_session import under
 from tests.table.help import count, holds, rows_2d, save, since_spark
 
 
@@ -152,3 +155,52 @@ def test_a_table_that_the_metastore_lists_as_ours_can_be_replaced(spark, name, s
     assert holds(spark, place).metrics().unindexed_files == 0
     extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
     assert (extended["Provider"], extended["Location"].removeprefix("file:")) == ("delta", place)
+
+
+DEFAULTS = "spark.databricks.delta.properties.defaults."
+
+
+@pytest.mark.parametrize(
+    ("properties", "defaults", "vectors"),
+    [
+        ({}, {}, True),
+        ({"delta.enableIcebergCompatV2": "true"}, {}, False),
+        ({"DELTA.ENABLEICEBERGCOMPATV1": "TRUE"}, {}, False),
+        ({"delta.compatibility.symlinkFormatManifest.enabled": "true"}, {}, False),
+        ({"delta.universalFormat.enabledFormats": "hudi"}, {}, False),
+        ({}, {"enableIcebergCompatV2": "true"}, False),
+        ({}, {"compatibility.symlinkFormatManifest.enabled": "true"}, False),
+        ({}, {"universalFormat.enabledFormats": "iceberg"}, False),
+        ({"delta.enableIcebergCompatV2": "false"}, {"enableIcebergCompatV2": "true"}, True),
+        ({}, {"enableDeletionVectors": "false"}, False),
+        ({"Delta.EnableDeletionVectors": "false"}, {}, False),
+    ],
+)
+def test_a_table_for_readers_of_other_formats_gets_no_vectors_by_itself(properties, defaults, vectors):
+    """Delta refuses both together, wherever the property comes from: nobody has asked for vectors."""
+    session = SimpleNamespace(conf={DEFAULTS + name: value for name, value in defaults.items()})
+    asked = WriteOptions.parse({"path": "t", **properties})
+    assert asked.new_table_properties(session) == ({VECTORS_PROPERTY: "true"} if vectors else {})
+
+
+@pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
+def test_a_table_with_a_manifest_can_be_made(spark, name, source, query):
+    manifest = "compatibility.symlinkFormatManifest.enabled"
+    columns = "" if query else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+    how = f"{columns} USING qbeast OPTIONS (columnsToIndex = 'a')"
+    spark.sql(f"CREATE TABLE {name} {how} TBLPROPERTIES ('delta.{manifest}' = 'true') {query}")
+    with under(spark, {DEFAULTS + manifest: "true"}):
+        spark.sql(f"CREATE OR REPLACE TABLE {name} {how} {query}")
+    properties = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+    assert properties[f"delta.{manifest}"] == "true"
+    assert properties.get(VECTORS_PROPERTY, "false") == "false"
+
+
+@pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
+def test_a_property_counts_whatever_case_its_name_begins_in(spark, name, source, query):
+    columns = "" if query else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+    spark.sql(
+        f"CREATE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a') "
+        f"TBLPROPERTIES ('Delta.enableDeletionVectors' = 'false') {query}"
+    )
+    assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())[VECTORS_PROPERTY] == "false"

@@ -37,12 +37,16 @@ _SPELLED = {
 _MISTAKEN = {"desiredcubesize": "cubeSize"}
 #: From this likeness on, of at most 1, another name is a misspelt one. None of Delta's and Spark's own comes near.
 _ALIKE = 0.85
-#: The table property that lets deletes mark rows instead of writing files again, and the session's default for it.
+#: The table property that lets deletes mark rows instead of writing files again.
 VECTORS_PROPERTY = "delta.enableDeletionVectors"
-_VECTORS_SETTING = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
-#: Beginning of the properties that let readers of Iceberg read a table. Delta refuses deletion vectors in such
-#: tables.
-_ICEBERG = "delta.enableicebergcompat"
+#: Properties that let readers of other formats read a table. Delta refuses deletion vectors beside them.
+_FOR_OTHER_READERS = (
+    *(f"delta.enableIcebergCompatV{version}" for version in (1, 2, 3)),
+    "delta.universalFormat.enabledFormats",
+    "delta.compatibility.symlinkFormatManifest.enabled",
+)
+#: Beginning of the session's defaults for Delta's properties of new tables.
+_DEFAULTS = "spark.databricks.delta.properties.defaults."
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
 _RETRIES_SETTING = "spark.qbeast.index.numberOfRetries"
 _AUTO_SETTING = "spark.qbeast.index.columnsToIndex.auto"
@@ -137,10 +141,16 @@ class WriteOptions:
         a DELETE writes the touched files again, and they lose their place in the index.
         """
         fractions = {} if self.sample_fractions is None else {SAMPLE_FRACTIONS: self.sample_fractions}
-        named = [key.lower() for key in self.delta]
-        said = VECTORS_PROPERTY.lower() in named or _setting(spark, _VECTORS_SETTING) is not None
-        iceberg = any(key.startswith(_ICEBERG) for key in named)
-        return fractions if said or iceberg else {**fractions, VECTORS_PROPERTY: "true"}
+        others = (self._property(spark, name) or "" for name in _FOR_OTHER_READERS)
+        left_out = self._property(spark, VECTORS_PROPERTY) is not None or any(
+            value.strip().lower() not in ("", "false") for value in others
+        )
+        return fractions if left_out else {**fractions, VECTORS_PROPERTY: "true"}
+
+    def _property(self, spark: SparkSession, name: str) -> str | None:
+        """What a new table has for a property of Delta's: what the user says in any case, or the session's default."""
+        said = (value for key, value in self.delta.items() if key.lower() == name.lower())
+        return next(said, _setting(spark, _DEFAULTS + name.removeprefix("delta.")))
 
     def fractions(self, configuration: Mapping[str, str]) -> tuple[float, ...]:
         """The fractions that rows are cut at: the write's own, those of the table's `configuration`, or the default.

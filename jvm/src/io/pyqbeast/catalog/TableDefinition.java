@@ -65,7 +65,12 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
 
   /** Whether what is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
   private static boolean isProperty(String key, Map<String, String> given) {
-    return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || key.toLowerCase(Locale.ROOT).startsWith("delta.");
+    return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || isOfDelta(key);
+  }
+
+  /** Whether a property is one of Delta's, which knows them in any case. */
+  static boolean isOfDelta(String key) {
+    return key.toLowerCase(Locale.ROOT).startsWith("delta.");
   }
 
   /** The configuration entries of the index that the statement asks for, of a table of some columns. */
