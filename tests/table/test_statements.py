@@ -204,3 +204,33 @@ def test_a_property_counts_whatever_case_its_name_begins_in(spark, name, source,
         f"TBLPROPERTIES ('Delta.enableDeletionVectors' = 'false') {query}"
     )
     assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())[VECTORS_PROPERTY] == "false"
+
+
+@pytest.mark.parametrize("by", ["session", "table"])
+def test_no_compaction_after_a_command_takes_files_their_index(spark, name, source, by):
+    """Delta's settings for it hold for UPDATE, MERGE and DELETE, of which each touches a file or two."""
+    asked = "TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')" if by == "table" else ""
+    compact = "spark.databricks.delta.autoCompact."
+    settings = {f"{compact}minNumFiles": "2", f"{compact}modifiedPartitionsOnly.enabled": "false"}
+    if by == "session":
+        settings[f"{compact}enabled"] = "true"
+    options = "OPTIONS (columnsToIndex = 'a,b', cubeSize = 100)"
+    spark.sql(f"CREATE TABLE {name} USING qbeast {options} {asked} AS SELECT * FROM source")
+    spark.sql(f"CREATE TABLE unmade USING delta {asked} AS SELECT * FROM source")
+    with under(spark, settings):
+        for table in (name, "unmade"):
+            for key in (3, 4, 5):
+                spark.sql(f"UPDATE {table} SET name = 'x' WHERE id = {key}")
+            merged = f"MERGE INTO {table} t USING (SELECT 7L AS id) s ON t.id = s.id"
+            spark.sql(f"{merged} WHEN MATCHED THEN UPDATE SET name = 'x'")
+            spark.sql(f"DELETE FROM {table} WHERE id = 9")
+    assert QbeastTable.for_name(spark, name).metrics().unindexed_rows == 4
+    done = {table: history(spark, table) for table in (name, "unmade")}
+    assert ("OPTIMIZE" in done[name], "OPTIMIZE" in done["unmade"]) == (False, True)
+    assert count(spark.table(name).filter("name = 'x'")) == 4
+    spark.sql(f"OPTIMIZE {name}")
+    assert "OPTIMIZE" in history(spark, name)
+
+
+def history(spark, name):
+    return [row["operation"] for row in spark.sql(f"DESCRIBE HISTORY {name}").collect()]

@@ -11,6 +11,7 @@ import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
+import io.pyqbeast.spark.Uncompacted;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -55,6 +56,8 @@ import scala.collection.immutable.Seq;
  *
  * <p>A note is written before the command if a hash, a sample or a cut stands in it, and after it if
  * {@link DeletedRows} finds that the rows that are gone were chosen by weight.
+ *
+ * <p>No compaction follows the command, which would take the index from files that the command has not touched.
  */
 public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
@@ -71,7 +74,8 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
       return null;
     }
     List<String> hashed = HashedColumns.of(log.unsafeVolatileMetadata()).all();
-    boolean isWatched = !hashed.isEmpty() && (takes(command, hashed) || inserts(command));
+    boolean changesRows = DeltaCommands.logOf(command) != null;
+    boolean isWatched = !hashed.isEmpty() && (changesRows || takes(command, hashed) || inserts(command));
     return isWatched ? new ChoiceByWeight((RunnableCommand) command) : null;
   }
 
@@ -196,7 +200,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
     if (!notes.isEmpty()) {
       note(log, notes);
     }
-    InternalRow[] result = run();
+    InternalRow[] result = Uncompacted.run(this::run);
     String note = Constants.DELETED_BY_WEIGHT;
     boolean isNoted = notes.contains(note) || configuration.contains(note);
     if (takes && !isNoted) {
