@@ -19,10 +19,9 @@ from tests.table.help import count, holds, rows_2d, save, since_spark
 @pytest.fixture
 def name(spark):
     yield "stated"
-    if "stated" in [row.viewName for row in spark.sql("SHOW VIEWS").collect()]:
-        spark.sql("DROP VIEW stated")
-    for each in ("stated", "unmade"):
-        spark.sql(f"DROP TABLE IF EXISTS {each}")
+    views = {row.viewName for row in spark.sql("SHOW VIEWS").collect()}
+    for each in ("stated", "undone", "unmade"):
+        spark.sql(f"DROP {'VIEW' if each in views else 'TABLE'} IF EXISTS {each}")
 
 
 @pytest.fixture
@@ -68,15 +67,15 @@ def test_something_else_keeps_its_name_where_the_index_is_refused(spark, name, b
 
 def test_an_error_tells_of_what_spark_has_dropped(spark, name):
     """That the table is as it was would be wrong: rows are computed after the drop."""
-    spark.sql("CREATE VIEW unmade AS SELECT 1 AS x")
+    spark.sql("CREATE VIEW undone AS SELECT 1 AS x")
     rows = spark.range(10).selectExpr("id", "if(id < 5, id, raise_error('no such row')) AS x")
     writer = rows.write.format("qbeast").mode("overwrite").option("columnsToIndex", "id")
     with pytest.raises(
-        ExecutionError, match=r"(?s)no such row.*the name \S*unmade\S* before is gone"
+        ExecutionError, match=r"(?s)no such row.*the name \S*undone\S* before is gone"
     ) as told:
-        writer.saveAsTable("unmade")
+        writer.saveAsTable("undone")
     assert "as it was" not in str(told.value)
-    assert not spark.catalog.tableExists("unmade")
+    assert not spark.catalog.tableExists("undone")
 
 
 @pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
