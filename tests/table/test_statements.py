@@ -205,6 +205,25 @@ def test_a_property_counts_whatever_case_its_name_begins_in(spark, name, source,
     assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())[VECTORS_PROPERTY] == "false"
 
 
+def test_the_catalog_tells_of_the_columns_of_a_table_that_was_replaced(spark, name, source, tmp_path):
+    """Delta writes them into an entry when it replaces a table, and whoever reads a stream by name goes by them."""
+    how = "USING qbeast OPTIONS (columnsToIndex = 'id')"
+    for create in ("CREATE", "CREATE OR REPLACE"):
+        spark.sql(f"{create} TABLE {name} (id BIGINT, x INT) {how}")
+    spark.sql(f"CREATE OR REPLACE TABLE {name} {how} AS SELECT id, a, name FROM source")
+    catalog = spark._jsparkSession.sessionState().catalog()
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.TableIdentifier(name)
+    assert list(catalog.getTableMetadata(identifier).schema().fieldNames()) == ["id", "a", "name"]
+    writer = spark.readStream.table(name).writeStream.format("delta")
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+    writer.start(str(tmp_path / "copied")).awaitTermination()
+    assert count(spark.read.format("delta").load(str(tmp_path / "copied"))) == 1_000
+    all_rows = spark.table("source").withColumn("more", F.lit(1))
+    all_rows.write.format("qbeast").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
+    columns = ["id", "a", "b", "name", "more"]
+    assert list(catalog.getTableMetadata(identifier).schema().fieldNames()) == columns
+
+
 @pytest.mark.parametrize("by", ["session", "table"])
 def test_no_compaction_after_a_command_takes_files_their_index(spark, name, source, by):
     """Delta's settings for it hold for UPDATE, MERGE and DELETE, of which each touches a file or two."""

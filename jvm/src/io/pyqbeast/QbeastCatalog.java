@@ -8,13 +8,16 @@ import io.pyqbeast.catalog.StagedIndexedTable;
 import io.pyqbeast.catalog.StatedPlace;
 import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Landed;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.CatalogEntry;
+import io.pyqbeast.spark.Snapshots;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.regex.Pattern;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -30,8 +33,10 @@ import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.DeltaErrors$;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
+import org.apache.spark.sql.delta.hooks.UpdateCatalogFactory$;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
 import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
@@ -376,7 +381,15 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     Option<CatalogTable> existing = existing(name);
     if (existing.isEmpty() || !existing.get().location().equals(entry.location())) {
       catalog().createTable(entry, false, false);
+    } else if (!existing.get().schema().isEmpty()) {
+      Landed.quietly(entry.location(), () -> tellColumns(existing.get()));
     }
+  }
+
+  /** Gives an entry that tells of columns those of the table, as Delta does when it replaces one: streams read them there. */
+  private void tellColumns(CatalogTable entry) {
+    DeltaLog log = DeltaLog.forTable(spark(), new Path(entry.location()));
+    UpdateCatalogFactory$.MODULE$.getUpdateCatalogHook(entry, spark()).updateSchema(spark(), Snapshots.newest(log));
   }
 
   private Option<CatalogTable> existing(Identifier name) {
