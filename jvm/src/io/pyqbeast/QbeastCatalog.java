@@ -34,6 +34,7 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.DeltaErrors$;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.delta.hooks.UpdateCatalogFactory$;
@@ -386,10 +387,14 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     }
   }
 
-  /** Gives an entry that tells of columns those of the table, as Delta does when it replaces one: streams read them there. */
+  /**
+   * Gives an entry that tells of columns those of the table, as Delta does when it replaces one: streams read them there.
+   * Hive takes them from one of the two calls that Delta makes, and a catalog in memory from the other.
+   */
   private void tellColumns(CatalogTable entry) {
-    DeltaLog log = DeltaLog.forTable(spark(), new Path(entry.location()));
-    UpdateCatalogFactory$.MODULE$.getUpdateCatalogHook(entry, spark()).updateSchema(spark(), Snapshots.newest(log));
+    Snapshot table = Snapshots.newest(DeltaLog.forTable(spark(), new Path(entry.location())));
+    CatalogTable told = CatalogEntry.withColumns(entry, table.schema());
+    UpdateCatalogFactory$.MODULE$.getUpdateCatalogHook(told, spark()).updateSchema(spark(), table);
   }
 
   private Option<CatalogTable> existing(Identifier name) {

@@ -34,8 +34,17 @@ public final class CatalogEntry {
 
   /** The same entry under another provider. */
   public static CatalogTable withProvider(CatalogTable entry, String provider) {
+    return with(entry, entry.schema(), Option.apply(provider));
+  }
+
+  /** The same entry of a table with other columns. */
+  public static CatalogTable withColumns(CatalogTable entry, StructType columns) {
+    return with(entry, columns, entry.provider());
+  }
+
+  private static CatalogTable with(CatalogTable entry, StructType columns, Option<String> provider) {
     return entry.copy(
-        entry.identifier(), entry.tableType(), entry.storage(), entry.schema(), Option.apply(provider),
+        entry.identifier(), entry.tableType(), entry.storage(), columns, provider,
         entry.partitionColumnNames(), entry.bucketSpec(), entry.owner(), entry.createTime(), entry.lastAccessTime(),
         entry.createVersion(), entry.properties(), entry.stats(), entry.viewText(), entry.comment(),
         entry.collation(), entry.unsupportedFeatures(), entry.tracksPartitionsInCatalog(),
