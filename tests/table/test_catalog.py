@@ -509,6 +509,22 @@ def test_a_cached_table_sees_what_is_inserted_under_another_name(spark, name, tm
         cached.unpersist()
 
 
+def test_a_cached_table_sees_rows_that_change_the_schema(spark, name):
+    """The last value of an identity column stands in it. A frame that is cached has the plan of before."""
+    columns = "(id BIGINT GENERATED ALWAYS AS IDENTITY, a BIGINT)"
+    spark.sql(f"CREATE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a')")
+    cached = spark.table(name).cache()
+    try:
+        for rows in (10, 20):
+            spark.sql(f"INSERT INTO {name} (a) SELECT id FROM range(10)")
+            assert count(cached) == rows
+        more = spark.range(10).selectExpr("id AS a", "1 AS more")
+        more.write.format("qbeast").mode("append").option("mergeSchema", True).saveAsTable(name)
+        assert count(cached) == 30
+    finally:
+        cached.unpersist()
+
+
 def test_several_dynamic_overwrites_in_one_statement_are_indexed(spark, name, source):
     for each in (name, "copied"):
         spark.sql(f"CREATE TABLE {each} USING qbeast OPTIONS (columnsToIndex = 'a') AS SELECT * FROM source")

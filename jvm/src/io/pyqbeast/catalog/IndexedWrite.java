@@ -59,7 +59,7 @@ final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTru
       public InsertableRelation toInsertableRelation() {
         return (rows, overwrite) -> {
           Bridge.write(mode, options, rows);
-          CachedRows.refresh(rows.sparkSession(), options.get("path"));
+          CachedRows.refresh(rows.sparkSession(), options.get("path"), options);
         };
       }
     };

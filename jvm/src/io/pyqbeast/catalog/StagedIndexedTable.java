@@ -97,7 +97,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     definition.properties()
         .forEach((key, value) -> given.put(TableDefinition.isOfDelta(key) ? key : Constants.TABLE_PROPERTY + key, value));
     Bridge.write(mode, given, rows);
-    CachedRows.refresh(rows.sparkSession(), location);
+    CachedRows.refresh(rows.sparkSession(), location, all);
     try {
       register.run();
     } catch (Throwable e) { // Scala's methods do not declare what they throw

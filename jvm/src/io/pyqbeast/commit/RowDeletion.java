@@ -133,7 +133,7 @@ public final class RowDeletion {
       }
       throw Door.<RuntimeException>unchecked(e);
     }
-    CachedRows.refresh(session, root());
+    CachedRows.refresh(session, root(), ScalaInterop.map(transaction.deltaLog().options()));
     return true;
   }
 

@@ -94,7 +94,17 @@ final class QueriedTables {
       return null;
     }
     Expression meant = meaning().apply(attribute);
-    return meant == attribute ? attribute : columnOf(meant, withCasts);
+    return meant == attribute ? asStored(attribute) : columnOf(meant, withCasts);
+  }
+
+  /** A column as its table has it. In a query it is called as the query spells it. */
+  private Attribute asStored(Attribute column) {
+    return tables.stream()
+        .flatMap(table -> ScalaInterop.list(table.relation().output()).stream())
+        .filter(own -> own.exprId().equals(column.exprId()))
+        .map(Attribute.class::cast)
+        .findFirst()
+        .orElse(column);
   }
 
   /** Whether a cast from one type of numbers to another changes no value, but for the digits that doubles do not hold. */
