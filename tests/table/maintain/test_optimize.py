@@ -17,6 +17,7 @@ from pyqbeast import (
     QbeastTable,
     StorageError,
     bridge,
+    convert,
 )
 from tests.spark_session import under
 from tests.table.help import BOUNDS, count, holds, ids, load, log_entries, parquet_files, rows_2d, save
@@ -211,6 +212,22 @@ def test_rows_that_a_session_passes_over_stay_in_the_table(spark, table_path, tm
     shutil.copy(kept, victim)
     assert QbeastTable.for_path(spark, table_path).optimize(revision=revision).changed
     assert len(ids(load(spark, table_path))) == 4_200 + (100 if revision == 0 else 0)
+
+
+def test_names_that_files_spell_in_another_case_keep_their_values(spark, table_path):
+    """A session that tells cases apart reads nulls there. The statistics of what it wrote would agree with them."""
+    for first, price, inner in ((0, "Price", "V"), (100, "price", "v")):
+        rows = spark.range(first, first + 100, 1, 1)
+        rows = rows.selectExpr("id", f"id * 2 AS {price}", f"struct(id AS {inner}) AS s")
+        rows.write.mode("append").parquet(table_path)
+    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    before = sorted(map(tuple, load(spark, table_path).collect()))
+    assert all(price is not None and inner[0] is not None for _, price, inner in before)
+    with under(spark, {"spark.sql.caseSensitive": "true"}):
+        assert table.verify("data").ok
+        assert table.optimize(revision=0)
+    assert sorted(map(tuple, load(spark, table_path).collect())) == before
+    assert table.metrics().unindexed_rows == 0
 
 
 def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, table_path, tmp_path):

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -143,13 +144,32 @@ public final class LogicalPlans {
     return of(relation, old.location(), ScalaInterop.map(options));
   }
 
+  /**
+   * The same relation, which finds a column also in files that spell it in another case, as those of a converted table may.
+   * A session that tells cases apart reads nulls there.
+   */
+  public static LogicalRelation inAnyCase(LogicalRelation relation) {
+    HadoopFsRelation old = (HadoopFsRelation) relation.relation();
+    if (!old.sparkSession().sessionState().conf().caseSensitiveAnalysis()) {
+      return relation;
+    }
+    SparkSession session = ((org.apache.spark.sql.classic.SparkSession) old.sparkSession()).cloneSession();
+    session.conf().set("spark.sql.caseSensitive", "false");
+    return of(relation, old.location(), old.options(), session);
+  }
+
   private static LogicalRelation of(
       LogicalRelation relation, FileIndex files, scala.collection.immutable.Map<String, String> options) {
+    return of(relation, files, options, ((HadoopFsRelation) relation.relation()).sparkSession());
+  }
+
+  private static LogicalRelation of(
+      LogicalRelation relation, FileIndex files, scala.collection.immutable.Map<String, String> options,
+      SparkSession session) {
     HadoopFsRelation old = (HadoopFsRelation) relation.relation();
     HadoopFsRelation read =
         new HadoopFsRelation(
-            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), options,
-            old.sparkSession());
+            files, old.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), options, session);
     return relation.copy(read, relation.output(), relation.catalogTable(), relation.isStreaming(), relation.stream());
   }
 

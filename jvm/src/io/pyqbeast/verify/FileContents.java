@@ -131,7 +131,10 @@ public final class FileContents {
               Dataset<Row> rows =
                   log.deltaLog().createDataFrame(log.snapshot(), ScalaInterop.seq(chosen), false, Option.empty());
               return Frames.of(
-                  session, LogicalPlans.replaced(Frames.plan(rows), LogicalRelation.class, LogicalPlans::nullable));
+                  session,
+                  LogicalPlans.replaced(
+                      Frames.plan(rows), LogicalRelation.class,
+                      relation -> LogicalPlans.nullable(LogicalPlans.inAnyCase(relation))));
             });
   }
 
