@@ -3,7 +3,7 @@
 Private APIs of Spark and Delta are used here and in the Java bridge, nowhere else.
 """
 
-from pyqbeast.bridge.columns import coordinate_of, date_milliseconds, is_midnight, midnight_of
+from pyqbeast.bridge.columns import coordinate_of, date_milliseconds, is_midnight, midnight_of, row_weight
 from pyqbeast.bridge.frames import (
     arrow_table,
     grouped,
@@ -43,6 +43,7 @@ __all__ = [
     "parquet_frame",
     "query_frame",
     "read_cube",
+    "row_weight",
     "sample_to",
     "scan_totals",
     "simple_types",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from pyqbeast.bridge.jvm import java, java_column
@@ -25,6 +26,12 @@ def coordinate_of(
     """
     text = None if argument is None else json.dumps(argument)
     return ClassicColumn(java(spark).expressions.Columns.coordinate(function, java_column(value), text))
+
+
+def row_weight(frame: DataFrame, columns: Sequence[str]) -> Column:
+    """The weight of a frame's rows (int): the hash of the indexed columns, in order, and then of the weight columns."""
+    weight = java(frame.sparkSession).format.HashedColumns.weight(frame._jdf, list(columns))
+    return ClassicColumn(weight)
 
 
 def date_milliseconds(spark: SparkSession, date: Column) -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,13 +12,10 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
-from pyqbeast.core.format.constants import HASH_SEED
 from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import Transformation, Transformer
 from pyqbeast.core.transform.expressions import OUTSIDE
-
-assert HASH_SEED == 42  # Spark's `hash` takes no seed
 
 _FRACTIONAL = ("float", "double", "decimal")
 
@@ -40,11 +37,6 @@ def _made_once(spark: SparkSession, key: Hashable, make: Callable[[], Column]) -
 def quoted(column: str) -> Column:
     """A top-level column by its exact name, dots and spaces included."""
     return F.col(quoted_name(column))
-
-
-def weight(spark: SparkSession, columns: Sequence[str]) -> Column:
-    """The weight of a row (int): Spark's hash of the indexed columns, in order, and then of the weight columns."""
-    return _made_once(spark, ("weight", *columns), lambda: F.hash(*(quoted(column) for column in columns)))
 
 
 def number_of(spark: SparkSession, value: Column, spark_type: str) -> Column:

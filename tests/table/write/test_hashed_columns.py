@@ -224,6 +224,25 @@ def test_a_table_without_a_record(spark, table_path):
     assert prunes(spark, plain)
 
 
+def test_texts_are_hashed_by_their_bytes_whatever_compares_them(spark, table_path):
+    """A session may let Spark's own hash go by collations, and weights are the same in every session."""
+    session = spark.newSession()
+    # Delta keeps collations out, unless it is told otherwise.
+    session.conf.set("spark.databricks.delta.schema.typeCheck.enabled", "false")
+    in_some_case = F.expr("collate(if(id % 3 = 0, upper(name), name), 'UTF8_LCASE')")
+    rows = rows_2d(session, 4_000).withColumn("name", in_some_case)
+    samples = []
+    for is_aware in ("true", "false"):
+        session.conf.set("spark.sql.legacy.collationAwareHashFunctions", is_aware)
+        save(rows, table_path, "overwrite", columnsToIndex="a", weightColumns="name", cubeSize=250)
+        for reads_aware in ("true", "false"):
+            session.conf.set("spark.sql.legacy.collationAwareHashFunctions", reads_aware)
+            assert ids(holds(session, table_path).df()) == list(range(4_000))
+            samples.append(ids(load(session, table_path).sample(0.1)))
+        assert prunes(session, table_path)  # compares the sample with Spark's hash of today as well
+    assert samples == 4 * samples[:1]
+
+
 def test_a_weight_column_that_is_gone_and_that_nobody_recorded(spark, table_path):
     save(rows_2d(spark, 1000), table_path, cubeSize=250, weightColumns="name")
     other = str(without_record(table_path))

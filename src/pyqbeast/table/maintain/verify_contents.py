@@ -39,7 +39,7 @@ from pyqbeast.core.problems import READABLE, ROW_COUNT, STATISTICS_TEXT, VECTOR,
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.deletion_vectors import file_checks
 from pyqbeast.delta_log.file_checks import bounded_columns
-from pyqbeast.table.coordinates import coordinates, quoted, weight
+from pyqbeast.table.coordinates import coordinates, quoted
 from pyqbeast.table.maintain.verify_parts import check_parts
 from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statistics
 from pyqbeast.verification.log_checks import VerifiedFile
@@ -262,7 +262,7 @@ def _check_rows(
     seen = rows.select(
         file_location(spark, F.input_file_name()).alias("location"),
         *point,
-        weight(spark, revision.hashed_columns).alias("w"),
+        bridge.row_weight(rows, revision.hashed_columns).alias("w"),
     )
     logged = {file.location: (file.path, file.tags.blocks, file.logged.tags) for file in files}
     return [Problem(*row) for row in _checked(seen, logged, are_placed=are_placed).collect()]

@@ -15,7 +15,6 @@ from pyqbeast.core.format.constants import TAG_PARTS
 from pyqbeast.core.format.file_parts import FilePart, parse_parts_tag
 from pyqbeast.core.problems import PARTS, Problem
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.table.coordinates import weight
 from pyqbeast.verification.log_checks import VerifiedFile
 
 _PARTS = (
@@ -60,9 +59,10 @@ def check_parts(
         return []
 
     def read(number: int, size: Mapping[str, tuple[int, int]]) -> DataFrame:
-        return live_rows(log, spark, size).select(
+        stored = live_rows(log, spark, size)
+        return stored.select(
             file_location(spark, F.input_file_name()).alias("location"),
-            weight(spark, revision.hashed_columns).alias("w"),
+            bridge.row_weight(stored, revision.hashed_columns).alias("w"),
             F.lit(number).alias("read"),
         )
 

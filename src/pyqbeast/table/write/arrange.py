@@ -37,7 +37,7 @@ from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.otree.tree import Tree
 from pyqbeast.core.revisions.revision import Revision
-from pyqbeast.table.coordinates import coordinates, weight
+from pyqbeast.table.coordinates import coordinates
 
 _log = logging.getLogger(__name__)
 
@@ -125,8 +125,8 @@ def arrange(
         status: what the revision holds already.
     """
     point = coordinates(data.sparkSession, revision, types)
-    row_weight = weight(data.sparkSession, revision.hashed_columns)
-    frame = bridge.arranged(data, point, row_weight, tree_bytes(tree, layout))
+    weight = bridge.row_weight(data, revision.hashed_columns)
+    frame = bridge.arranged(data, point, weight, tree_bytes(tree, layout))
     return Arrangement(tree, status, frame, write=uuid.uuid4().hex)
 
 

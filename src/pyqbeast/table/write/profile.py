@@ -14,7 +14,7 @@ from pyqbeast.core.otree.tree import SampledRows
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.core.transform.column_spec import check_number_of_columns
-from pyqbeast.table.coordinates import measured, weight
+from pyqbeast.table.coordinates import measured
 
 #: The most rows of the sample, from all partitions together. It bounds the driver's memory, as
 #: `python -m benchmarks.suite --only growth` shows.
@@ -77,9 +77,9 @@ def profile(
     spark = data.sparkSession
     columns = [measured(spark, each, known.get(each.column), types[each.column]) for each in transformers]
     indexed = [transformer.column for transformer in transformers]
-    row_weight = weight(spark, [*indexed, *weight_columns])
+    weight = bridge.row_weight(data, [*indexed, *weight_columns])
     with bridge.handed_over() as target:
-        bridge.sample_to(data, [*columns, row_weight], SAMPLE_ROWS, target)
+        bridge.sample_to(data, [*columns, weight], SAMPLE_ROWS, target)
         blocks = _read_samples(target.read_bytes(), len(transformers))
     statistics = {}
     for i, transformer in enumerate(transformers):

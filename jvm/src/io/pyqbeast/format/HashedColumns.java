@@ -1,6 +1,7 @@
 package io.pyqbeast.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -8,11 +9,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Murmur3Hash;
+import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.SchemaUtils;
 import scala.collection.immutable.Seq;
 
 /**
@@ -109,6 +117,22 @@ public record HashedColumns(List<String> indexed, List<String> weightColumns) {
 
   /** The weight of a row: the hash of these columns. */
   public static Expression weight(List<? extends Expression> columns) {
-    return new Murmur3Hash(ScalaInterop.seq(new ArrayList<Expression>(columns)), Constants.HASH_SEED);
+    List<Expression> hashed = columns.stream().map(HashedColumns::hashed).toList();
+    return new Murmur3Hash(ScalaInterop.seq(hashed), Constants.HASH_SEED);
+  }
+
+  /** The weight of a frame's rows, for Python: the hash of these of its columns. */
+  public static Column weight(Dataset<Row> frame, List<String> columns) {
+    Seq<Attribute> held = Frames.plan(frame).output();
+    return ExpressionUtils.column(weight(columns.stream().map(name -> find(held, name).orElseThrow()).toList()));
+  }
+
+  /**
+   * What of a column is hashed. Texts are hashed by their bytes, whatever they are compared by. Spark does so too, unless
+   * {@code spark.sql.legacy.collationAwareHashFunctions} is set, and weights cannot depend on the session.
+   */
+  public static Expression hashed(Expression column) {
+    DataType plain = SchemaUtils.replaceCollatedStringWithString(column.dataType());
+    return plain.equals(column.dataType()) ? column : Cast$.MODULE$.apply(column, plain, false);
   }
 }

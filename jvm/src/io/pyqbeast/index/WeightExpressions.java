@@ -2,11 +2,13 @@ package io.pyqbeast.index;
 
 import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -68,8 +70,9 @@ final class WeightExpressions {
   }
 
   private boolean stands(Expression child, String column) {
-    return child instanceof AttributeReference named
-        ? ColumnNames.areSame(named.name(), column)
+    Expression held = child instanceof Cast cast ? cast.child() : child;
+    return held instanceof AttributeReference named
+        ? ColumnNames.areSame(named.name(), column) && child.semanticEquals(HashedColumns.hashed(named))
         : child.equals(constants.get(ColumnNames.key(column)));
   }
 }
