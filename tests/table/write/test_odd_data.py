@@ -213,6 +213,11 @@ def numbered(rows):
     return rows.withColumn("n", F.row_number().over(Window.partitionBy("name").orderBy(F.lit(1))))
 
 
+BY_SCRIPT = (
+    "SELECT TRANSFORM(id, a, b, name) USING 'cat' AS (id BIGINT, a INT, b DOUBLE, name STRING) FROM {rows}"
+)
+
+
 @pytest.mark.parametrize(
     ("given", "level"),
     [
@@ -233,6 +238,9 @@ def numbered(rows):
             lambda rows: rows.groupBy("name").applyInPandas(lambda frame: frame.head(1), rows.schema),
             "INDETERMINATE",
         ),
+        (lambda rows: rows.mapInPandas(lambda frames: frames, rows.schema), "INDETERMINATE"),
+        (lambda rows: rows.mapInArrow(lambda batches: batches, rows.schema), "INDETERMINATE"),
+        (lambda rows: rows.sparkSession.sql(BY_SCRIPT, rows=rows), "INDETERMINATE"),
         (lambda rows: rows.withColumn("name", F.current_date()), "UNORDERED"),
         (lambda rows: rows.groupBy("b").agg(F.sum("a").alias("a"), F.count("id").alias("n")), "UNORDERED"),
         (lambda rows: rows.groupBy("id", "a", "b").agg(F.max("name").alias("name")), "UNORDERED"),
@@ -243,6 +251,16 @@ def test_rows_that_may_come_out_otherwise(spark, table_path, levels, given, leve
     with under(spark, {"spark.sql.adaptive.enabled": "false"}):
         save(given(rows_2d(spark, 1_000).repartition(3, "id")), table_path)
     assert levels == [level]
+
+
+def test_rows_that_a_function_takes_as_a_scan_gives_them(spark, table_path, levels):
+    """They come in one order however often they are computed."""
+    rows_2d(spark, 1_000).write.format("delta").save(table_path + "-source")
+    rows = spark.read.format("delta").load(table_path + "-source")
+    with under(spark, {"spark.sql.adaptive.enabled": "false"}):
+        save(rows.mapInPandas(lambda frames: frames, rows.schema), table_path)
+    assert levels
+    assert "INDETERMINATE" not in levels
 
 
 def test_rows_of_a_stream_that_may_come_out_otherwise(spark, table_path, levels, tmp_path):

@@ -1,6 +1,5 @@
 package io.pyqbeast.layout;
 
-import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -32,12 +31,6 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
     this.output = output;
     this.function = function;
     this.mayDiffer = mayDiffer;
-  }
-
-  /** The node above rows as they are analyzed. */
-  public static MapPartitionsWithExpressions of(
-      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function) {
-    return new MapPartitionsWithExpressions(child, computed, output, function, RowOrder.mayDecide(child));
   }
 
   /** How Spark carries out the plan. */

@@ -1,6 +1,7 @@
 package io.pyqbeast.layout;
 
 import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Shuffles;
 import java.util.ArrayList;
@@ -32,21 +33,26 @@ public final class RowShuffle {
     Project project = (Project) Frames.plan(data.select(pointAndWeight.toArray(Column[]::new)));
     List<Expression> computed = new ArrayList<>();
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
-    Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, new RowPacker(tree, data.schema()));
+    RowPacker packer = new RowPacker(tree, data.schema());
+    boolean mayDiffer = RowOrder.mayDecide(project.child());
+    Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, packer, mayDiffer);
     Dataset<Row> gathered =
         tree.files() == 1 && SmallPlans.isSmall(data)
             ? packs.coalesce(1) // rows outside the revision's space are few or none, and need no file of their own
             : Shuffles.byNumber(packs, tree.files() + 1, "file");
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");
     RowUnpacker unpacker = new RowUnpacker(data.schema().length(), tree.endsOfParts());
-    return over(data, Frames.plan(sorted), List.of(), data.schema(), unpacker);
+    // The order of packs decides nothing: the shuffle has what there is to tell of rows that may differ.
+    return over(data, Frames.plan(sorted), List.of(), data.schema(), unpacker, false);
   }
 
   private static Dataset<Row> over(
-      Dataset<Row> data, LogicalPlan child, List<Expression> computed, StructType schema, RowFunction function) {
+      Dataset<Row> data, LogicalPlan child, List<Expression> computed, StructType schema, RowFunction function,
+      boolean mayDiffer) {
     List<Attribute> output = new ArrayList<>(ScalaInterop.list(DataTypeUtils.toAttributes(schema)));
     return Frames.of(
         data.sparkSession(),
-        MapPartitionsWithExpressions.of(child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function));
+        new MapPartitionsWithExpressions(
+            child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function, mayDiffer));
   }
 }

@@ -2,6 +2,7 @@ package io.pyqbeast.spark;
 
 import java.io.Serializable;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
+import org.apache.spark.sql.catalyst.plans.logical.AttachDistributedSequence;
 import org.apache.spark.sql.catalyst.plans.logical.CoGroup;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
@@ -19,13 +21,24 @@ import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInArrow;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInPandas;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInArrow;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInPandas;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInPandasWithState;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInR;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInRWithArrow;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsWithState;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MapGroups;
+import org.apache.spark.sql.catalyst.plans.logical.MapInArrow;
+import org.apache.spark.sql.catalyst.plans.logical.MapInPandas;
+import org.apache.spark.sql.catalyst.plans.logical.MapPartitions;
+import org.apache.spark.sql.catalyst.plans.logical.MapPartitionsInR;
+import org.apache.spark.sql.catalyst.plans.logical.MapPartitionsInRWithArrow;
 import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.ScriptTransformation;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
+import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.types.DoubleType;
 import scala.Function2;
@@ -43,9 +56,16 @@ public final class RowOrder {
   private static final List<Class<? extends LogicalPlan>> TAKING =
       List.of(
           LocalLimit.class, GlobalLimit.class, Offset.class, Tail.class, Deduplicate.class,
-          DeduplicateWithinWatermark.class, Sample.class, Window.class, AsOfJoin.class, MapGroups.class, CoGroup.class,
+          DeduplicateWithinWatermark.class, Sample.class, Window.class, AsOfJoin.class, MapPartitions.class,
+          MapInPandas.class, MapInArrow.class, MapPartitionsInR.class, MapPartitionsInRWithArrow.class,
+          ScriptTransformation.class, AttachDistributedSequence.class, MapGroups.class, CoGroup.class,
           FlatMapGroupsInPandas.class, FlatMapGroupsInArrow.class, FlatMapCoGroupsInPandas.class,
-          FlatMapCoGroupsInArrow.class);
+          FlatMapCoGroupsInArrow.class, FlatMapGroupsInR.class, FlatMapGroupsInRWithArrow.class,
+          FlatMapGroupsWithState.class, FlatMapGroupsInPandasWithState.class, TransformWithState.class);
+
+  /** Such nodes that not all versions of Spark have. */
+  private static final Set<String> TAKING_BY_NAME =
+      Set.of("NearestByJoin", "TransformWithStateInPandas", "TransformWithStateInPySpark");
 
   private RowOrder() {}
 
@@ -59,6 +79,7 @@ public final class RowOrder {
         rows,
         node ->
             TAKING.stream().anyMatch(kind -> kind.isInstance(node))
+                || TAKING_BY_NAME.contains(node.nodeName())
                 || ScalaInterop.list(node.expressions()).stream().anyMatch(RowOrder::mayDecide));
   }
 
