@@ -194,3 +194,18 @@ def test_readers_of_iceberg_find_the_numbers_of_nested_fields(spark, table_path,
     assert None not in numbers[plain]
     assert numbers[table_path] == numbers[plain]
     holds(spark, table_path)
+
+
+def test_a_table_for_readers_of_iceberg_is_made_of_rows(spark, table_path):
+    """Delta maps its columns by name without being told, also in a statement with a query."""
+    spark.sql(
+        f"CREATE TABLE delta.`{table_path}` USING qbeast OPTIONS (columnsToIndex = 'id') "
+        "TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true') AS SELECT id, id % 7 AS a FROM range(100)"
+    )
+    more = spark.range(100, 200).selectExpr("id", "id % 7 AS a")
+    save(more, table_path, columnsToIndex=None, cubeSize=None)
+    configuration = bridge.TableLog(spark, table_path).configuration
+    assert configuration["delta.columnMapping.mode"] == "name"
+    assert configuration["delta.enableIcebergCompatV2"] == "true"
+    assert holds(spark, table_path).metrics().unindexed_files == 0
+    assert ids(load(spark, table_path)) == list(range(200))

@@ -224,7 +224,7 @@ public final class Transaction extends LaidOutTransaction {
     active(
         () -> {
           laidOut = inOwnSession(data, pageRows);
-          request = WriteRequest.of(session, given);
+          request = requested(given);
           Dataset<Row> rows =
               request.replacesMatches()
                   ? inOwnSession(rehearsal.asGiven(), pageRows)
@@ -309,8 +309,13 @@ public final class Transaction extends LaidOutTransaction {
     return Frames.of(own, Frames.plan(data));
   }
 
+  private WriteRequest requested(Map<String, String> given) {
+    WriteRequest asked = WriteRequest.of(session, given);
+    return exists() ? asked : asked.ofNewTable(session, snapshot());
+  }
+
   private WriteIntoDelta command(Dataset<Row> data, SaveMode mode, Map<String, String> given) {
-    request = WriteRequest.of(session, given);
+    request = requested(given);
     return request.command(deltaLog(), mode, data);
   }
 

@@ -16,6 +16,7 @@ import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.DeltaOptions$;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 
@@ -40,6 +41,13 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
     Map<String, String> spelled =
         ScalaInterop.map(DeltaConfigs.validateConfigurations(ScalaInterop.map(properties)));
     return new WriteRequest(optionsOf(session, given), spelled, given.containsKey(Constants.REPLACES_TABLE));
+  }
+
+  /** The same for a write that makes the table: its properties bring along those that they need. */
+  WriteRequest ofNewTable(SparkSession session, Snapshot before) {
+    Map<String, String> all =
+        ScalaInterop.map(DeltaWrites.ofNewTable(session, before, ScalaInterop.map(properties)));
+    return new WriteRequest(options, all, replacesTable);
   }
 
   /** Delta's options. Where matches of some columns are replaced, it wants its own name for the table. */

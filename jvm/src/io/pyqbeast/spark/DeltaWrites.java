@@ -4,11 +4,17 @@ import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.UniversalFormat$;
 import org.apache.spark.sql.delta.commands.CreateDeltaTableLikeShims$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.internal.SQLConf;
@@ -34,6 +40,19 @@ public final class DeltaWrites {
     return new WriteIntoDelta(
         log, mode, options, ScalaInterop.seq(List.of()), configuration, data, Option.empty(), Option.empty(),
         replacesMatches);
+  }
+
+  /**
+   * Properties of a new table, with those that they need and the user has not named: readers of Iceberg need the columns to
+   * be mapped by name. Delta adds them to what CREATE TABLE says, and not to what a write does.
+   *
+   * @param before the log's snapshot without a version
+   */
+  public static Map<String, String> ofNewTable(SparkSession session, Snapshot before, Map<String, String> properties) {
+    CatalogTable place =
+        CatalogEntry.of(
+            new TableIdentifier("table"), CatalogTableType.EXTERNAL(), before.deltaLog().dataPath().toUri());
+    return UniversalFormat$.MODULE$.enforceDependenciesInConfiguration(session, place, properties, before);
   }
 
   /** Whether some rows of the table give way to the new ones and others stay. */
