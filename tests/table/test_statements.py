@@ -205,6 +205,31 @@ def test_a_property_counts_whatever_case_its_name_begins_in(spark, name, source,
     assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())[VECTORS_PROPERTY] == "false"
 
 
+@pytest.mark.parametrize("columns", ["id, a", "id, a, name"])
+@pytest.mark.parametrize("layout", ["", "PARTITIONED BY (a)", "CLUSTER BY (a)"])
+def test_a_plain_table_is_replaced_by_an_indexed_one(spark, name, source, layout, columns):
+    """As without a query. Of its layout and its properties nothing stays, whether the columns are the same or not."""
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, a INT) USING delta {layout} COMMENT 'old' TBLPROPERTIES (team = 'maps')"
+    )
+    spark.sql(f"INSERT INTO {name} SELECT id, cast(id % 3 AS INT) FROM range(30)")
+    rows = f"SELECT {columns} FROM source"
+    with pytest.raises(InvalidInputError, match="columnsToIndex"):
+        spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast AS {rows}")
+    assert count(spark.table(name)) == 30
+    spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a') AS {rows}")
+    detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
+    assert (detail["partitionColumns"], detail["clusteringColumns"]) == ([], [])
+    assert (detail["description"], detail["properties"].get("team")) == (None, None)
+    assert spark.table(name).columns == columns.split(", ")
+    spark.sql(f"INSERT INTO {name} {rows}")
+    assert count(spark.table(name)) == 2_000
+    table = QbeastTable.for_name(spark, name)
+    assert (table.columns_to_index, table.metrics().unindexed_files) == (["a"], 0)
+    assert table.verify("data").ok
+    assert count(spark.sql(f"SELECT * FROM {name} VERSION AS OF 1")) == 30
+
+
 def test_the_catalog_tells_of_the_columns_of_a_table_that_was_replaced(spark, name, source, tmp_path):
     """Delta writes them into an entry when it replaces a table, and whoever reads a stream by name goes by them."""
     how = "USING qbeast OPTIONS (columnsToIndex = 'id')"

@@ -5,13 +5,18 @@ from __future__ import annotations
 import shlex
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 
 
-def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
+def stored_revisions(transaction: bridge.Transaction, path: str, *, is_replaced: bool = False) -> RevisionSet:
     """The revisions of a table that is to be written to; none where there is no table yet.
+
+    Args:
+        transaction: on the table.
+        path: what errors call it.
+        is_replaced: whether another table takes its place. That one needs no index of the old one.
 
     Raises:
         NotIndexedError: there is a Delta table that is not indexed.
@@ -20,7 +25,14 @@ def stored_revisions(transaction: bridge.Transaction, path: str) -> RevisionSet:
     """
     if not transaction.exists:
         return RevisionSet({}, -1)
-    stored = revisions_of_indexed(path, transaction.configuration, is_partitioned=transaction.is_partitioned)
+    try:
+        stored = revisions_of_indexed(
+            path, transaction.configuration, is_partitioned=transaction.is_partitioned
+        )
+    except NotIndexedError:
+        if is_replaced:
+            return RevisionSet({}, -1)
+        raise
     stored.check_latest_is_known(path)
     if transaction.has_legacy_files:
         raise UnsupportedError(

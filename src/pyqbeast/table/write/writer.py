@@ -108,7 +108,7 @@ class _Write:
         return transaction.exists and self.mode == "Ignore"
 
     def _plan(self, transaction: bridge.Transaction) -> WritePlan:
-        stored = stored_revisions(transaction, self.options.path)
+        stored = stored_revisions(transaction, self.options.path, is_replaced=self.options.replaces_table)
         if not self.is_fresh:
             check_hashed_columns(transaction, stored.latest)
         delta_options = self.options.delta | self._properties(transaction)

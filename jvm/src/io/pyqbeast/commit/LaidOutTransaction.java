@@ -3,6 +3,7 @@ package io.pyqbeast.commit;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.parquet.ExactParquet;
 import io.pyqbeast.parquet.PartedFiles;
+import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
@@ -82,12 +83,19 @@ abstract class LaidOutTransaction extends SureTransaction {
   /** Whether there was a table when this began. */
   abstract boolean exists();
 
+  /**
+   * Whether another table takes the place of the one that is there. Delta asks for the metadata, and so for this, before
+   * there is a request.
+   */
+  final boolean isReplaced() {
+    return request != null && request.replacesTable() && exists();
+  }
+
   @Override
   public void updateMetadata(Metadata proposed, boolean ignoreDefaultProperties) {
     Map<String, String> properties = request.properties();
     Map<String, String> ofStatement = exists() && request.options().canOverwriteSchema() ? properties : Map.of();
-    boolean isReplaced = exists() && request.replacesTable();
-    Metadata first = isReplaced ? StoredEntries.ofNewTable(proposed, properties, session) : proposed;
+    Metadata first = isReplaced() ? StoredEntries.ofNewTable(proposed, properties, session) : proposed;
     super.updateMetadata(entries.in(first, ofStatement), ignoreDefaultProperties);
     // This has to wait until Delta has given all columns their names in files.
     entries.layoutIn(metadata()).ifPresent(recorded -> newMetadata_$eq(Option.apply(recorded)));
@@ -168,10 +176,13 @@ abstract class LaidOutTransaction extends SureTransaction {
     return new PartedFiles(folder.toString(), DeltaWrites.lengthOfFolders(this), deltaDataSubdir());
   }
 
-  /** The metadata by which Delta checks rows where it writes some, and else that of the table. */
+  /**
+   * The metadata by which Delta checks rows where it writes some, and else that of the table. A table that is replaced
+   * has no partitions any more: Delta keeps them where the new rows name none.
+   */
   @Override
   public Metadata metadata() {
-    Metadata table = super.metadata();
+    Metadata table = isReplaced() ? DeltaActions.unpartitioned(super.metadata()) : super.metadata();
     if (beingWritten == null) {
       return table;
     }

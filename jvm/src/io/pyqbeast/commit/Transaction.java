@@ -236,6 +236,9 @@ public final class Transaction extends LaidOutTransaction {
           }
           storeUnlessDeltaWill(command, Rehearsal.asDeltaTakes(session, source.schema()));
           actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
+          if (isReplaced()) {
+            actions = DeltaActions.unclustered(actions, snapshot());
+          }
           if (!entries.changeNothing() && newMetadata().isEmpty()) {
             throw new IllegalStateException("nobody has stored the revision of these rows, by which their files are tagged");
           }

@@ -1,12 +1,21 @@
 package io.pyqbeast.spark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.delta.DomainMetadataUtils$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.DomainMetadata;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
+import scala.collection.immutable.Seq;
 
 /** Copies of actions of Delta's log in which some parts are different. */
 public final class DeltaActions {
@@ -77,6 +86,35 @@ public final class DeltaActions {
     return table.copy(
         table.id(), table.name(), table.description(), table.format(), schema.json(), table.partitionColumns(),
         ScalaInterop.map(entries), table.createdTime());
+  }
+
+  /** The same table without partitions. */
+  public static Metadata unpartitioned(Metadata table) {
+    return table.partitionColumns().isEmpty()
+        ? table
+        : table.copy(
+            table.id(), table.name(), table.description(), table.format(), table.schemaString(),
+            ScalaInterop.seq(List.of()), table.configuration(), table.createdTime());
+  }
+
+  /**
+   * The actions of a write that replaces a table, with those that end its clustering. Delta's command adds them only where
+   * it stores the columns itself.
+   */
+  public static Seq<Action> unclustered(Seq<Action> actions, Snapshot replaced) {
+    List<Action> all = new ArrayList<>(ScalaInterop.list(actions));
+    Set<String> told =
+        all.stream()
+            .filter(each -> each instanceof DomainMetadata)
+            .map(each -> ((DomainMetadata) each).domain())
+            .collect(Collectors.toSet());
+    Seq<DomainMetadata> none = ScalaInterop.seq(List.of());
+    ScalaInterop.list(
+            DomainMetadataUtils$.MODULE$.handleDomainMetadataForReplaceTable(replaced.domainMetadata(), none))
+        .stream()
+        .filter(ended -> !told.contains(ended.domain()))
+        .forEach(all::add);
+    return ScalaInterop.seq(all);
   }
 
   /** The same table with other entries in its configuration. */
