@@ -15,6 +15,9 @@ from pyqbeast.table.options import VECTORS_PROPERTY, WriteOptions
 from tests.spark_session import under
 from tests.table.help import count, holds, rows_2d, save, since_spark
 
+#: Of the rows of `source`.
+COLUMNS = "(id BIGINT, a INT, b DOUBLE, name STRING)"
+
 
 @pytest.fixture
 def name(spark):
@@ -83,7 +86,7 @@ def test_a_relative_place_is_one_below_the_folder_of_the_database(spark, name, s
     """Where Spark's catalog lists it. The rows went below the working directory, where no name led to them."""
     folder = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
     place = f"placed/{len(query)}"
-    columns = "" if query else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+    columns = "" if query else COLUMNS
     spark.sql(
         f"CREATE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a') LOCATION '{place}' {query}"
     )
@@ -146,7 +149,7 @@ def test_a_table_that_the_metastore_lists_as_ours_can_be_replaced(spark, name, s
     if how in ("qbeast", "delta"):
         spark.table("source").write.format(how).mode("overwrite").saveAsTable(name)
     else:
-        columns = "" if how else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+        columns = "" if how else COLUMNS
         spark.sql(
             f"CREATE OR REPLACE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a,b') {how}"
         )
@@ -185,7 +188,7 @@ def test_a_table_for_readers_of_other_formats_gets_no_vectors_by_itself(properti
 @pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
 def test_a_table_with_a_manifest_can_be_made(spark, name, source, query):
     manifest = "compatibility.symlinkFormatManifest.enabled"
-    columns = "" if query else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+    columns = "" if query else COLUMNS
     how = f"{columns} USING qbeast OPTIONS (columnsToIndex = 'a')"
     spark.sql(f"CREATE TABLE {name} {how} TBLPROPERTIES ('delta.{manifest}' = 'true') {query}")
     with under(spark, {DEFAULTS + manifest: "true"}):
@@ -197,7 +200,7 @@ def test_a_table_with_a_manifest_can_be_made(spark, name, source, query):
 
 @pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
 def test_a_property_counts_whatever_case_its_name_begins_in(spark, name, source, query):
-    columns = "" if query else "(id BIGINT, a INT, b DOUBLE, name STRING)"
+    columns = "" if query else COLUMNS
     spark.sql(
         f"CREATE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a') "
         f"TBLPROPERTIES ('Delta.enableDeletionVectors' = 'false') {query}"
@@ -277,3 +280,48 @@ def test_no_compaction_after_a_command_takes_files_their_index(spark, name, sour
 
 def history(spark, name):
     return [row["operation"] for row in spark.sql(f"DESCRIBE HISTORY {name}").collect()]
+
+
+@pytest.mark.parametrize(
+    ("rest", "error", "message"),
+    [
+        ("", InvalidInputError, "columnsToIndex"),
+        ("OPTIONS (columnsToIndex = 'a,zz')", InvalidInputError, "'zz'"),
+        ("OPTIONS (columnsToIndex = 'a', cubeSize = 'x')", InvalidInputError, "cubeSize"),
+        ("OPTIONS (columnsToIndex = 'a') PARTITIONED BY (name)", Exception, "cannot be partitioned"),
+    ],
+)
+def test_bad_statements_make_nothing(spark, name, rest, error, message):
+    with pytest.raises(error, match=message):
+        spark.sql(f"CREATE TABLE {name} {COLUMNS} USING qbeast {rest}")
+    assert not spark.catalog.tableExists(name)
+
+
+def below(folder):
+    return sorted(folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("`bad name`", "is not a valid name"),
+        ("`..`", "(?i)is not a valid name|syntax error"),
+        ("nobody.indexed", "nobody.* cannot be found"),
+        ("undone", "already exists"),
+        ("leftover", "already exists|is not empty"),
+    ],
+)
+def test_a_name_that_the_catalog_refuses_makes_nothing(spark, source, name, bad, message):
+    warehouse = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
+    spark.sql("CREATE TABLE undone (x INT) USING parquet")
+    (warehouse / "leftover").mkdir(parents=True)
+    (warehouse / "leftover" / "notes.txt").write_text("somebody's")
+    before = below(warehouse), below(warehouse.parent)
+    how = "USING qbeast OPTIONS (columnsToIndex = 'a,b')"
+    try:
+        for statement in (f"{bad} {how} AS SELECT * FROM source", f"{bad} {COLUMNS} {how}"):
+            with pytest.raises(Exception, match=message):
+                spark.sql(f"CREATE TABLE {statement}")
+            assert (below(warehouse), below(warehouse.parent)) == before
+    finally:
+        shutil.rmtree(warehouse / "leftover")
