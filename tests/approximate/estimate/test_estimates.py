@@ -10,6 +10,7 @@ import pytest
 from pyqbeast.approximate.estimate import (
     Aggregate,
     Combination,
+    Completeness,
     Goal,
     KnownBounds,
     Operation,
@@ -19,6 +20,7 @@ from pyqbeast.approximate.estimate import (
     axes_for,
     estimate,
 )
+from pyqbeast.approximate.estimate.selection import Comparison, Selection, verdict_of
 from pyqbeast.approximate.estimate.stopping import met, wanted
 from pyqbeast.core.errors import InvalidInputError
 
@@ -83,7 +85,7 @@ def test_few_keys_give_a_value_without_bounds():
 
 def test_a_count_of_few_keys_has_bounds_where_each_has_one_row():
     """It stops no query all the same: whether it meets an error hangs on how large it has come out."""
-    for rows, low, high in ((1, 0.75, 53.4), (3, 7.4, 84.7), (60, 465.2, 763.5)):
+    for rows, low, high in ((1, 1, 53.4), (3, 7.4, 84.7), (60, 465.2, 763.5)):
         found = estimate(sample(Y[:rows]), COUNT, 0.1, known=KnownBounds(1))
         assert (found.low[0], found.high[0]) == pytest.approx((low, high), abs=0.1)
         assert found.status[0] == Status.BOUNDED
@@ -106,6 +108,34 @@ def test_bounds_of_counts_do_not_begin_where_the_sample_has_made_them_large():
     held = (found.low <= 850) & (found.high >= 850)
     assert held[found.keys >= 100].mean() < 0.8
     assert 0.94 <= held.mean() <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fraction"),
+    [
+        (np.r_[1_000_000, np.ones(200_000, int)], 0.001),
+        (np.full(20_000, 20), 0.001),
+        (np.full(20_000, 20), 0.1),
+        (np.ceil(np.random.default_rng(1).pareto(0.8, 20_000)).astype(int).clip(1, 30_000), 0.003),
+    ],
+    ids=["one row each", "few of each", "a tenth", "of all sizes"],
+)
+def test_bounds_of_counts_allow_for_groups_being_listed_where_they_are_seen(sizes, fraction):
+    """The rows in the sample made a group of 1 row one of 25 at the least, and `count(*) > 1` sure."""
+    rng = np.random.default_rng(3)
+    seen = rng.binomial(sizes, fraction)
+    sizes, seen = sizes[seen > 0], seen[seen > 0]
+    state = State.empty(axes_for([COUNT]), [(group,) for group in range(len(sizes))])
+    state.sums[..., 0] = rng.multinomial(seen, np.full(128, 1 / 128))
+    found = estimate(state, COUNT, fraction, known=KnownBounds(1))
+    assert ((found.low <= sizes) & (sizes <= found.high)).mean() >= 0.95
+    assert (found.low >= seen).all()
+    above = Selection(Comparison(COUNT, ">", 1))
+    each = above.confidence(len(sizes), 0.95)
+    decided_by = {COUNT: estimate(state, COUNT, fraction, each, KnownBounds(1))}
+    nulls, rows = {COUNT: np.zeros(len(sizes), dtype=bool)}, np.full(len(sizes), np.inf)
+    sure = verdict_of(above, decided_by, nulls, rows, Completeness(complete=False)).sure
+    assert (sizes[sure] > 1).all()
 
 
 def test_a_constant_column_is_no_danger_where_its_bounds_say_so():

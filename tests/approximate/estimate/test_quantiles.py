@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate.quantiles import mean_at_least, mean_at_most, t_quantile
+from pyqbeast.approximate.estimate.quantiles import (
+    mean_at_least,
+    mean_at_least_seen,
+    mean_at_most,
+    t_quantile,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +68,16 @@ def test_a_count_leaves_a_poisson_mean_as_small_as_tables_say():
     assert mean_at_least(counts, 0.975) == pytest.approx(limits, abs=5e-4)
     for p in (0.5, 0.9, 0.99995):
         assert mean_at_least(np.ones(2), p) == pytest.approx(-np.log(p))
+
+
+def test_a_count_that_is_heard_of_where_it_is_not_0_leaves_a_smaller_mean():
+    """Of two keys the chance is about half the mean then, where it would be half the mean's square."""
+    for p in (0.75, 0.975, 0.99995):
+        counts = np.array([1.0, 2.0, 5.0, 100.0])
+        one, two, five, many = mean_at_least_seen(counts, p)
+        assert one == 0
+        assert 1 - two / np.expm1(two) == pytest.approx(1 - p, rel=1e-6)
+        below = np.exp(-five) * sum(five**k / math.factorial(k) for k in range(1, 5))
+        assert 1 - below / -np.expm1(-five) == pytest.approx(1 - p, rel=1e-6)
+        assert five < mean_at_least(counts, p)[2]
+        assert many == pytest.approx(mean_at_least(counts, p)[3], rel=1e-9)

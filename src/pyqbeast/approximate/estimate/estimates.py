@@ -224,7 +224,9 @@ def _from_sums(
     few = keys < requested.min_keys
     if counts_keys(requested, known.key_rows):
         # If bounds began at so many keys, they would be those of the groups that the sample has made large.
-        low[few], high[few] = bounds_of_few(sums.sampled[few].sum(axis=(1, 2)), share[few], confidence)
+        seen = sums.sampled[few].sum(axis=(1, 2))
+        is_listed = state.groups != ((),)
+        low[few], high[few] = bounds_of_few(seen, share[few], confidence, is_listed=is_listed)
         few = np.zeros_like(few)
     return _judged(requested, value, low, high, share, keys, few, unseen, noise)
 

@@ -11,7 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pyqbeast.approximate.estimate.quantiles import mean_at_least, mean_at_most, t_quantile
+from pyqbeast.approximate.estimate.quantiles import (
+    mean_at_least,
+    mean_at_least_seen,
+    mean_at_most,
+    t_quantile,
+)
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_number
@@ -114,18 +119,26 @@ def distinct_keys(counts: FloatArray) -> FloatArray:
 
 
 def bounds_of_few(
-    count: FloatArray, fraction: FloatArray, confidence: float
+    count: FloatArray, fraction: FloatArray, confidence: float, *, is_listed: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Low and high [group] of a number of keys, where a sample has too few of them for the spread of its buckets.
 
     The keys in a sample are nearly a Poisson count (Garwood 1936). They vary less by the root of what was not read.
+    There are as many as were seen.
 
     Args:
         count: [group], the keys in the sample.
         fraction: [group], of the rows, sampled.
         confidence: of the bounds.
+        is_listed: whether a group is one of many that were seen, and others may have been missed. Of thousands of
+            groups of one key each a sample shows those that it has a key of, which must not count as large for that.
     """
     different, number = np.unique(count, return_inverse=True)
-    least, most = (mean(different, (1 + confidence) / 2)[number] for mean in (mean_at_least, mean_at_most))
+    at_least = mean_at_least_seen if is_listed else mean_at_least
+    least, most = (mean(different, (1 + confidence) / 2)[number] for mean in (at_least, mean_at_most))
     narrower = np.sqrt(np.maximum(1 - fraction, 0))
-    return (count - (count - least) * narrower) / fraction, (count + (most - count) * narrower) / fraction
+    low, high = (
+        (count - (count - least) * narrower) / fraction,
+        (count + (most - count) * narrower) / fraction,
+    )
+    return np.maximum(low, count), high

@@ -53,6 +53,33 @@ def mean_at_least(count: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     return np.where(counted > 0, _gamma_quantile(np.where(counted > 0, counted, 1.0), 1 - p), 0.0)
 
 
+def mean_at_least_seen(count: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """As `mean_at_least`, of a count (any shape, at least 1) of which one hears only where it is not 0.
+
+    That a count of 1 is not 0 says nothing of its mean, so it leaves any. By bisection.
+    """
+    counted = np.asarray(count, dtype=np.float64)
+    low, high = np.zeros(counted.shape), mean_at_least(counted, p)
+    for _ in range(60):
+        middle = (low + high) / 2
+        with np.errstate(invalid="ignore"):
+            is_below = _as_many_or_more(counted, middle) < -(1 - p) * np.expm1(-middle)
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    return np.where(counted > 1, low, 0.0)
+
+
+def _as_many_or_more(count: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chance of a Poisson count to be so large, or larger, for means below it: the sum of its first terms."""
+    log_factorial = np.vectorize(math.lgamma, otypes=[np.float64])(count + 1)
+    with np.errstate(divide="ignore"):
+        term = np.exp(count * np.log(mean) - mean - log_factorial)
+    total, more = term, 1
+    while np.any(term > 1e-17 * total):
+        term = term * mean / (count + more)
+        total, more = total + term, more + 1
+    return np.asarray(total)
+
+
 def _gamma_quantile(shape: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """The value below which a gamma variable lies with probability `p`, for shapes from 1 on.
 
