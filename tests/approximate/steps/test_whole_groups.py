@@ -17,6 +17,7 @@ from pyqbeast.approximate.estimate import (
     Step,
     value_span,
 )
+from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
@@ -70,23 +71,28 @@ class Table:
             [int(held.sum()) for held in files],
         )
         self.known = KnownBounds(1, {"y": (0.0, float(self.y.max()))})
+        self.columns = {"y": self.y}
         self.steps = []
 
     def read(self, step, axes):
         self.steps.append(step)
         taken = (step.start <= self.weight) & (self.weight < step.stop)
         taken &= np.isin(self.file, np.flatnonzero(self.files.of_step(step)))
-        y = self.y[taken]
+        values = {name: held[taken] for name, held in self.columns.items()}
         buckets = axes.buckets
         cell, at = np.unique(self.group[taken] * buckets + self.weight[taken] % buckets, return_inverse=True)
-        sums = np.stack(
-            [np.bincount(at, y ** sum(moment.powers), len(cell)) for moment in axes.moments], axis=1
-        )
-        low, high = np.full(len(cell), np.inf), np.full(len(cell), -np.inf)
-        np.minimum.at(low, at, y)
-        np.maximum.at(high, at, y)
+        sums = np.empty((len(cell), len(axes.moments)))
+        for number, moment in enumerate(axes.moments):
+            factors = [
+                values[name] ** power for name, power in zip(moment.columns, moment.powers, strict=True)
+            ]
+            sums[:, number] = np.bincount(at, np.prod([np.ones(len(at)), *factors], axis=0), len(cell))
+        low, high = (np.full((len(cell), len(axes.columns)), end) for end in (np.inf, -np.inf))
+        for number, name in enumerate(axes.columns):
+            np.minimum.at(low[:, number], at, values[name])
+            np.maximum.at(high[:, number], at, values[name])
         keys = [(int(group),) for group in cell // buckets]
-        return State.from_rows(axes, keys, cell % buckets, sums, low[:, None], high[:, None])
+        return State.from_rows(axes, keys, cell % buckets, sums, low, high)
 
     def grid(self, aggregate, groups):
         return None
@@ -140,6 +146,38 @@ def test_groups_that_are_seen_through_few_keys_are_read_to_the_end():
     assert [shown[group] for group in range(10, 20)] == [(60, Status.EXACT)] * 10
     assert progress.readings[-1].groups
     assert progress.bytes_read < 0.5 * progress.exact_bytes
+
+
+class Ratios(Table):
+    """A sum beside one of ones and zeros, which the few rows of a rare group in a sample may lack the ones of."""
+
+    requested = (Combination((SUM, Aggregate("sum", ("b",))), Operation("/", Part(0), Part(1))),)
+
+    def __init__(self, sizes, ones):
+        super().__init__(sizes)
+        self.columns = {"y": self.y, "b": (np.arange(len(self.y)) % ones == 0).astype(float)}
+        self.known = KnownBounds(1, {"y": (0.0, float(self.y.max())), "b": (0.0, 1.0)})
+
+
+def test_rare_groups_whose_divisor_is_zero_in_the_sample_are_read_where_they_lie():
+    """All rows may hold another one. Of large groups one would not be missed, so the query is run in full for them."""
+    table = Ratios([60_000] * 10 + [60] * 10, ones=20)
+    progress = Progress(table)
+    progress.read(Step(WEIGHT_MIN, int(BANDS[1]), 1, 0.125))
+    of_sample = progress.estimates(0.95)[table.requested[0]]
+    assert np.isnan(of_sample.value).any()
+    assert progress.is_mergeable
+    progress, found = answered(table, Goal(0.2))
+    assert progress.readings[-1].groups
+    assert progress.bytes_read < 0.5 * progress.exact_bytes
+    shown = by_group(progress, found[table.requested[0]])
+    for group in range(10, 20):
+        is_here = table.group == group
+        ratio = table.y[is_here].sum() / table.columns["b"][is_here].sum()
+        assert shown[group] == (pytest.approx(ratio), Status.EXACT)
+    none = Progress(Ratios([60_000] * 10, ones=10_000_000))
+    assert read_until(none, Goal(0.2), Limit(), 0.95) is None
+    assert none.bytes_read < 0.2 * none.exact_bytes
 
 
 @pytest.mark.parametrize(("limit", "are_told"), [(1e7, True), (1.0, False)])

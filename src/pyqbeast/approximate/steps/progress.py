@@ -41,8 +41,10 @@ from pyqbeast.approximate.estimate.selection import (
 )
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
+    ROWS,
     FloatArray,
     Group,
+    Moment,
     State,
     bucket_count,
     fold,
@@ -53,7 +55,7 @@ from pyqbeast.approximate.steps.exact_values import decimals_on_the_way, exact_v
 from pyqbeast.approximate.steps.row_reader import RowReader
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 
-#: So many keys that do not vary say that the others of their group hardly do.
+#: So many keys that do not vary, or add up to zero, say that the others of their group hardly do otherwise.
 ENOUGH_KEYS = 100
 
 
@@ -285,18 +287,23 @@ class Progress:
                 matters = matters | has_lost_digits(self.state, found[part], self._shares)
             inexact = inexact | (matters & self._is_rounded(found[part])) | self._is_undefined(found[part])
         rounded = decimals_on_the_way(requested, self.reader.limits, self._has_all_rows)
-        return inexact | has_zero_divisor(requested.term, list(values.values()), rounded)
+        is_zero = has_zero_divisor(requested.term, list(values.values()), rounded)
+        return inexact | (is_zero & self._is_told(ROWS))
 
     def _is_rounded(self, found: Estimates) -> Mask:
         limit = self.reader.limits.exact_below.get(found.aggregate, np.inf)
         return is_rounded(self.state, found, self._shares, limit)
 
     def _is_undefined(self, found: Estimates) -> Mask:
-        """Where [group] there is no correlation: what does not vary divides by zero. A sample of many keys tells it."""
+        """Where [group] there is no correlation: what does not vary divides by zero."""
         if found.aggregate.kind != "corr":
             return np.zeros(len(self.state.groups), dtype=bool)
-        keys = distinct_keys(self.state.sums[..., self.state.index(found.aggregate.moments)[0]])
-        return np.isnan(found.value) & (self._has_all_rows | (keys >= ENOUGH_KEYS))
+        return np.isnan(found.value) & self._is_told(found.aggregate.moments[0])
+
+    def _is_told(self, rows: Moment) -> Mask:
+        """Where [group] zero divides in all rows as it does in those read: these are all of them, or of many keys."""
+        keys = distinct_keys(self.state.sums[..., self.state.index([rows])[0]])
+        return np.asarray(self._has_all_rows | (keys >= ENOUGH_KEYS))
 
     def completeness(self, confidence: float) -> Completeness | None:
         """Which groups may be missing; None for a query without groups."""
