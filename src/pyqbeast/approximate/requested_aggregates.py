@@ -17,7 +17,14 @@ from pyqbeast.approximate.estimate import (
     Requested,
     Term,
 )
-from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, NumberLimits, exact_below
+from pyqbeast.approximate.estimate.rounding import (
+    EXTREMES,
+    MORE_PLACES,
+    ROUNDED,
+    NumberLimits,
+    averages_as_doubles,
+    exact_below,
+)
 from pyqbeast.approximate.expressions import MOST_DIGITS, number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -49,6 +56,8 @@ _GROUP_TYPES = (
 )
 
 
+#: A sum of decimals has so many more digits than these.
+_MORE_DIGITS = 10
 _BITS: dict[type[T.DataType], int] = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
 
 
@@ -153,13 +162,28 @@ class RequestedAggregates:
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
         aggregate = Aggregate(kind, tuple(names), output.percentage)
-        if kind == "avg" and isinstance(schema[f"x{output.inputs[0]}"].dataType, T.DecimalType):
-            # Spark divides the decimals themselves, and fails where their sum has too many digits.
-            self.limits.exact_below[aggregate] = 0.0
-        if kind in ROUNDED:
+        if kind in (*ROUNDED, "avg"):
             data_type = schema[f"x{output.inputs[0]}"].dataType
-            self._note_limits(aggregate, _type_of_sum(data_type) if kind == "sum" else data_type)
+            if kind != "avg":
+                self._note_limits(aggregate, _type_of_sum(data_type) if kind == "sum" else data_type)
+            elif isinstance(data_type, T.DecimalType):
+                self._note_average(aggregate, data_type)
         return aggregate
+
+    def _note_average(self, average: Aggregate, data_type: T.DecimalType) -> None:
+        """Notes up to where an average of decimals of this type is told exactly: as far as the sum that it is made of.
+
+        Spark fails where that sum has too many digits.
+        """
+        if data_type.precision + _MORE_DIGITS > MOST_DIGITS:
+            self.limits.exact_below[average] = 0.0
+            return
+        self._note_limits(Aggregate("sum", average.columns), _type_of_sum(data_type))
+        self._note_limits(
+            average, T.DecimalType(data_type.precision + MORE_PLACES, data_type.scale + MORE_PLACES)
+        )
+        if averages_as_doubles(data_type.precision):
+            self.limits = self.limits._replace(of_doubles=self.limits.of_doubles | {average})
 
     def _note_limits(self, aggregate: Requested, data_type: T.DataType) -> None:
         """Notes up to where an aggregate of this type is told exactly, and where its type ends."""
@@ -198,6 +222,9 @@ class RequestedAggregates:
             part = outputs[rest[0]]
             if not isinstance(part, Aggregate):
                 raise _refused("it computes with the aggregates: only they and numbers can be combined")
+            if part.kind == "avg" and part in self.limits.decimal_places:
+                # It is rounded to its places before anything is computed of it.
+                self.limits.exact_below[part] = 0.0
             if part not in parts:
                 parts.append(part)
             return Part(parts.index(part))
@@ -229,7 +256,7 @@ class RequestedAggregates:
 def _type_of_sum(data_type: T.DataType) -> T.DataType:
     """The type in which Spark adds up values of a type."""
     if isinstance(data_type, T.DecimalType):
-        return T.DecimalType(min(data_type.precision + 10, MOST_DIGITS), data_type.scale)
+        return T.DecimalType(min(data_type.precision + _MORE_DIGITS, MOST_DIGITS), data_type.scale)
     return T.LongType() if isinstance(data_type, T.IntegralType) else data_type
 
 

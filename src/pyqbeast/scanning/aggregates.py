@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.rounding import EXTREMES, ROUNDED, NumberLimits, exact_below
+from pyqbeast.approximate.estimate.rounding import (
+    EXTREMES,
+    MORE_PLACES,
+    ROUNDED,
+    NumberLimits,
+    averages_as_doubles,
+    exact_below,
+)
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.scanning.arrays import doubles_of, mask_of
 from pyqbeast.scanning.conditions.column_types import column_in
@@ -38,8 +45,8 @@ KIND_OF_FUNCTION = {
     "percentile_approx": "percentile",
     "approx_percentile": "percentile",
 }
-#: An average of decimals has so many places more than these, and so many at the most.
-_MORE_PLACES, _MOST_PLACES = 4, 38
+#: An average of decimals has so many places at the most.
+_MOST_PLACES = 38
 #: Stands for whole rows where they are counted.
 ALL = "*"
 
@@ -131,12 +138,20 @@ class Request:
     def places(self, aggregate: Aggregate) -> int:
         """The decimal places of an aggregate that has an `exact_column`: 0 for whole numbers."""
         scale: int = getattr(self.sources[aggregate.columns[0]].type, "scale", 0)
-        return min(scale + _MORE_PLACES, _MOST_PLACES) if aggregate.kind == "avg" else scale
+        return min(scale + MORE_PLACES, _MOST_PLACES) if aggregate.kind == "avg" else scale
+
+    def _is_of_doubles(self, aggregate: Aggregate) -> bool:
+        """Whether Spark computes an average of decimals as doubles."""
+        if aggregate.kind != "avg":
+            return False
+        of = self.sources[aggregate.columns[0]].type
+        return bool(pa.types.is_decimal(of) and averages_as_doubles(of.precision))
 
     @property
     def limits(self) -> NumberLimits:
         """See `RowReader`."""
-        limits = NumberLimits({}, {}, {})
+        of_doubles = frozenset(each for each in self.aggregates.values() if self._is_of_doubles(each))
+        limits = NumberLimits({}, {}, {}, of_doubles)
         for each in self.aggregates.values():
             if self.exact_column(each) is None:
                 continue

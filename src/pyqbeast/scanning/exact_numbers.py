@@ -10,7 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pyqbeast.approximate.estimate.rounding import EXTREMES, exact_below, half_up, rounded_half_up
+from pyqbeast.approximate.estimate.rounding import (
+    EXTREMES,
+    average_of_decimals,
+    averages_as_doubles,
+    exact_below,
+    half_up,
+    rounded_half_up,
+)
 from pyqbeast.approximate.estimate.state import FloatArray
 from pyqbeast.scanning.arrays import mask_of, numbers_of, unscaled
 
@@ -30,7 +37,9 @@ class ExactNumbers:
 
     def __init__(self, kind: pa.DataType, wanted: Collection[str]) -> None:
         """Of a column of this type, of which these are wanted: sum, avg, min or max."""
-        self._units = 10 ** getattr(kind, "scale", 0)
+        self._places = getattr(kind, "scale", 0)
+        self._units = 10**self._places
+        self._is_of_doubles = pa.types.is_decimal(kind) and averages_as_doubles(kind.precision)
         self._is_summed = "sum" in wanted or "avg" in wanted
         self._is_wide, self._has_least, self._has_most = (
             pa.types.is_decimal(kind),
@@ -110,7 +119,9 @@ class ExactNumbers:
 
         def exactly(group: int) -> Fraction:
             number = Fraction(_whole([int(part[group]) for part in parts], kind), self._units)
-            return number / int(rows[group]) if kind == "avg" else number
+            if kind != "avg":
+                return number
+            return average_of_decimals(number, int(rows[group]), self._places, of_doubles=self._is_of_doubles)
 
         with np.errstate(all="ignore"):
             values = np.where(rows > 0, units / float(self._units), np.nan)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Goal
+from pyqbeast.approximate.estimate import (
+    Aggregate,
+    FileCosts,
+    Goal,
+    GroupKind,
+    GroupSpans,
+    KnownBounds,
+    Status,
+    value_span,
+)
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.rounding import NumberLimits
+from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below, half_up
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
-from tests.approximate.steps.rows import Columns
+from pyqbeast.core.format.constants import WEIGHT_END
+from tests.approximate.steps.rows import Columns, Groups
 
 MEAN = Aggregate("avg", ("price",))
 SPREAD = Aggregate("stddev_samp", ("x",))
@@ -38,6 +50,81 @@ def test_an_average_of_decimals_within_its_error_needs_no_query():
     progress = Progress(table_of((MEAN,), NumberLimits({MEAN: 0.0}, {}, {}), 60_000))
     assert read_until(progress, Goal(0.05), Limit(), 0.95) is not None
     assert progress.bytes_read == 1_000
+
+
+class Shops(Groups):
+    """Prices in cents of large shops and of rare ones, which have files of their own behind the first of ten."""
+
+    def __init__(self, limits, largest=10.0):
+        super().__init__(rows=200_600, groups=1, files=40)
+        self.requested, self.limits = (MEAN,), limits
+        self.group = np.concatenate([np.arange(200_000) % 10, 10 + np.arange(600) % 10])
+        self.y = np.round(np.random.default_rng(2).uniform(0, largest, self.row_count), 2)
+        self.known = KnownBounds(1, {"price": (0.0, largest)})
+        first, later = self.edges[0], self.edges[4:-1]
+        of_rare, of_large = ({"minValues": {"g": low}, "maxValues": {"g": low + 9}} for low in (10, 0))
+        spans = [{"minValues": {"g": 0}, "maxValues": {"g": 19}}] * 4 + [of_rare, *[of_large] * 35]
+        self.files = FileCosts(
+            [1_000] * 40,
+            [*self.edges[:4], later[0], *later[:-1]],
+            [*(self.edges[1:5] - 1), WEIGHT_END - 1, *(later[1:] - 1)],
+        )
+        assert first == self.files.low[0]
+        self.group_spans = GroupSpans(
+            [GroupKind.INTEGER],
+            [
+                (value_span({"numRecords": 1, "nullCount": {"g": 0}, **span}, "g", GroupKind.INTEGER),)
+                for span in spans
+            ],
+            [5_015] * 40,
+        )
+
+
+TOLD = NumberLimits(
+    {MEAN: exact_below(6), Aggregate("sum", ("price",)): exact_below(2)},
+    {},
+    {MEAN: 6, Aggregate("sum", ("price",)): 2},
+)
+
+
+def test_averages_of_decimals_of_rare_groups_are_read_where_they_lie():
+    table = Shops(TOLD)
+    progress = Progress(table)
+    (found,) = read_until(progress, Goal(0.1), Limit(), 0.95).values()
+    assert progress.readings[-1].groups
+    assert progress.bytes_read < 0.5 * progress.exact_bytes
+    for (group,), value, status in zip(progress.state.groups, found.value, found.status, strict=True):
+        cents = np.rint(100 * table.y[table.group == group]).astype(int)
+        if group >= 10:
+            exact = half_up(Fraction(int(cents.sum()), 100 * len(cents)), 6)
+            assert (status, value) == (Status.EXACT, float(exact))
+
+
+def test_an_average_of_decimals_is_read_on_where_its_sums_tell_it():
+    """The files that it has read count for the exact answer, which takes but the others."""
+    columns = {"price": np.round(np.random.default_rng(3).uniform(0, 10, 60_000), 2)}
+    progress = Progress(Columns((MEAN,), TOLD, **columns))
+    (found,) = read_until(progress, Goal(0.005), Limit(), 0.95).values()
+    assert found.status[0] == Status.SAMPLE_ONLY
+    assert 1_000 < progress.bytes_read <= 5_000
+
+
+def test_an_average_whose_sums_doubles_do_not_hold_costs_no_more_than_before():
+    columns = {"price": 1e12 + np.round(np.random.default_rng(3).uniform(0, 10, 60_000), 2)}
+    progress = Progress(Columns((SPREAD, MEAN), TOLD, x=columns["price"], **columns))
+    assert read_until(progress, Goal(0.0001), Limit(), 0.95) is None
+    assert progress.bytes_read == 0
+
+
+def test_a_budget_is_not_spent_on_more_than_the_error_takes():
+    """The query in full, which alone would tell the average, costs more than is left."""
+    columns = {"price": np.random.default_rng(3).uniform(0, 10, 60_000)}
+    spent = []
+    for limits in (NumberLimits({}, {}, {}), NumberLimits({MEAN: 0.0}, {}, {})):
+        progress = Progress(Columns((MEAN,), limits, **columns))
+        assert read_until(progress, Goal(0.01), Limit(bytes=9_000), 0.95) is not None
+        spent.append(progress.bytes_read)
+    assert spent[0] == spent[1] < 4_000
 
 
 def test_a_correlation_that_a_sample_leaves_undefined_is_not_read_to_the_end():

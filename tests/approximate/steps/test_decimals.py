@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -131,6 +132,45 @@ def test_an_average_of_both_signs_is_rounded_once():
     exact = [half_up(Fraction(total, 320_000), 6) for total in progress.reader.cents.sum(axis=1).tolist()]
     assert progress.is_mergeable
     assert values.tolist() == [float(each) for each in exact]
+
+
+@pytest.mark.parametrize("of_doubles", [True, False])
+def test_an_average_of_few_digits_is_one_of_doubles_as_in_spark(of_doubles):
+    """It divides cents by 320, and the quotient by 100: of some halves of the last place it makes less."""
+    mean = Aggregate("avg", ("price",))
+    totals = [total for total in range(2, 4_000, 4) if 320 * half_as_double(total) < total * 10**4]
+    assert len(totals) > 10
+
+    class Few(Prices):
+        requested = (mean,)
+        limits = NumberLimits(
+            exact_below={SUM: exact_below(2), mean: exact_below(6)},
+            overflows_at={},
+            decimal_places={SUM: 2, mean: 6},
+            of_doubles=frozenset([mean] if of_doubles else []),
+        )
+        row_count = 320 * len(totals)
+
+        def __init__(self):
+            super().__init__()
+            self.group = np.repeat(np.arange(len(totals)), 320)
+            self.weight = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, self.row_count)
+            self.price = np.where(np.arange(self.row_count) % 320 == 0, np.repeat(totals, 320) / 100, 0.0)
+
+    progress = Progress(Few())
+    progress.read(step_to(progress, 1.0))
+    values = progress.estimates(0.95)[mean].value
+    assert progress.is_mergeable
+    by_group = dict(zip(progress.state.groups, values.tolist(), strict=True))
+    for number, total in enumerate(totals):
+        last = half_as_double(total) if of_doubles else half_as_double(total) + 1
+        assert by_group[(number,)] == last / 10**6
+
+
+def half_as_double(total):
+    """The average of 320 prices that add up to so many cents, in millionths, as Spark rounds its double."""
+    mean = Decimal(repr(total / 320 / 100.0))
+    return int(mean.scaleb(6).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 def test_an_average_that_its_type_rounds_is_left_to_the_query():

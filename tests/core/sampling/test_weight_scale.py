@@ -32,6 +32,6 @@ def test_steps_over_chosen_keys():
     step = next_step(files, 0.01, spent=0, **first)
     assert (step.start, step.stop, step.cost, step.fraction) == (WEIGHT_MIN, 501, 100, 0.0501)
     assert next_step(files, 1.0, spent=0, **first).fraction == 1.0
-    step = largest_step(files, 300, **first)
+    step = largest_step(files, 300, 1.0, **first)
     assert (step.stop, step.cost, step.fraction) == (501, 100, 0.0501)
-    assert largest_step(files, 50, **first) is None
+    assert largest_step(files, 50, 1.0, **first) is None

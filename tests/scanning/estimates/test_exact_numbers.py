@@ -182,6 +182,26 @@ def test_averages_of_more_places_than_doubles_have_powers_of_10_are_the_nearest_
     assert values.tolist() == [float(each) for each in exact]
 
 
+@pytest.mark.parametrize("digits", [11, 12])
+def test_averages_of_few_digits_are_those_of_doubles_as_in_spark(digits):
+    """Spark makes less than a half of the last place of some that end with it."""
+    kind = pa.decimal128(digits, 2)
+    numbers = ExactNumbers(kind, {"avg"})
+    totals = range(2, 4_000, 4)
+    cents = [[total, *[0] * 319] for total in totals]
+    numbers.add(
+        np.repeat(np.arange(1_000), 320),
+        1_000,
+        pa.array([Decimal(each).scaleb(-2) for group in cents for each in group], kind),
+    )
+    values, _ = numbers.values("avg", 6, 1_000)
+    of_spark = [
+        Decimal(repr(total / 320 / 100.0)) if digits == 11 else Decimal(total) / 32_000 for total in totals
+    ]
+    last = Decimal("0.000001")
+    assert values.tolist() == [float(each.quantize(last, ROUND_HALF_UP)) for each in of_spark]
+
+
 @pytest.mark.parametrize("rows_a_carry", [1, 100, exact_numbers._ROWS_A_CARRY])
 def test_parts_of_the_rows_add_up_whenever_digits_are_carried(rows_a_carry, monkeypatch):
     """Groups come up from part to part, numbers need all 128 bits, and some parts hold no row of a group."""

@@ -124,13 +124,16 @@ def next_step(
 
 
 def largest_step(
-    files: FileCosts, most: float, *, start: int, mergeable: bool, scale: WeightScale
+    files: FileCosts, most: float, wanted: float, *, start: int, mergeable: bool, scale: WeightScale
 ) -> Step | None:
-    """The step from `start` that reads the most rows for at most so many bytes; None where each costs more.
+    """The step from `start` that reads as many rows as are wanted, or the most for at most so many bytes.
+
+    None where each costs more.
 
     Args:
         files: of the query.
         most: bytes.
+        wanted: the fraction to read up to.
         start: where the last step stopped.
         mergeable: as for `next_step`; without it a step does not read to the end.
         scale: which weights the table's rows have.
@@ -140,8 +143,11 @@ def largest_step(
     fits = np.flatnonzero((cost > 0) & (cost <= most) & ((stops < WEIGHT_END) | mergeable))
     if not len(fits):
         return None
-    stop = int(stops[fits[-1]])
-    return Step(start, stop, int(cost[fits[-1]]), 1.0 if stop == WEIGHT_END else scale.share(stop))
+    # What is wanted may fit where the query in full, which tells the exact answer alone, does not.
+    enough = int(np.searchsorted(stops[fits], scale.threshold(wanted)))
+    at = int(fits[min(enough, len(fits) - 1)])
+    stop = int(stops[at])
+    return Step(start, stop, int(cost[at]), 1.0 if stop == WEIGHT_END else scale.share(stop))
 
 
 def _cost_below(files: FileCosts, start: int, stops: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -30,6 +30,11 @@ _UNSURE = 2.0**-44
 _NO_HALF = 2.0**-10
 #: Doubles hold 10 to so many, and no larger power of 10.
 _HELD_PLACES = 22
+#: An average of decimals has so many places more than these.
+MORE_PLACES = 4
+#: Decimals of so many digits at the most are averaged by Spark as doubles: it divides their sum in units of the last
+#: place, and the quotient by as many of them as make 1 (the optimizer's rule `DecimalAggregates`).
+_AVERAGED_AS_DOUBLES = 11
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
 
@@ -42,11 +47,13 @@ class NumberLimits(NamedTuple):
             do not hold exact answers.
         overflows_at: for the same, the magnitude that their type does not hold.
         decimal_places: for aggregates that are decimals the places of their type, to which an exact value is rounded.
+        of_doubles: averages of decimals that Spark computes as doubles.
     """
 
     exact_below: dict[Requested, float]
     overflows_at: dict[Requested, float]
     decimal_places: dict[Requested, int]
+    of_doubles: frozenset[Requested] = frozenset()
 
 
 def exact_below(scale: int) -> float:
@@ -182,6 +189,22 @@ def rounded_half_up(
             if exact is not None:
                 rounded[group] = float(half_up(exact, places))
     return rounded
+
+
+def averages_as_doubles(digits: int) -> bool:
+    """Whether Spark averages decimals of so many digits as doubles."""
+    return digits <= _AVERAGED_AS_DOUBLES
+
+
+def average_of_decimals(total: Fraction, rows: int, places: int, *, of_doubles: bool) -> Fraction:
+    """The average of decimals of so many places before it is rounded, as Spark divides their sum.
+
+    A half of the last place may come out below the half of doubles.
+    """
+    if not of_doubles:
+        return total / rows
+    units = 10**places
+    return Fraction(repr(float(total * units) / rows / float(units)))
 
 
 def half_up(exact: Fraction, places: int) -> Fraction:

@@ -21,7 +21,12 @@ from pyqbeast.approximate.estimate.combination import (
     exactly,
 )
 from pyqbeast.approximate.estimate.formulas import COUNTS
-from pyqbeast.approximate.estimate.rounding import ROUNDED, NumberLimits, nearest_decimals
+from pyqbeast.approximate.estimate.rounding import (
+    ROUNDED,
+    NumberLimits,
+    average_of_decimals,
+    nearest_decimals,
+)
 from pyqbeast.approximate.estimate.selection import Mask
 from pyqbeast.approximate.estimate.state import FloatArray
 
@@ -42,6 +47,10 @@ def exact_values(
     if not isinstance(computed, Combination) or not _is_of_decimals(computed, limits):
         return None
     term, parts = computed.term, computed.parts
+    if computed != requested:
+        return lambda group: _exact_average(
+            parts, values, limits, group, of_doubles=requested in limits.of_doubles
+        )
     return lambda group: _exact_value(term, parts, values, limits, group)
 
 
@@ -89,11 +98,32 @@ def _exact_value(
     limits: NumberLimits,
     group: int,
 ) -> Fraction | None:
+    try:
+        return exactly(term, _exact_parts(parts, values, limits, group))
+    except ZeroDivisionError:
+        return None
+
+
+def _exact_average(
+    parts: Sequence[Aggregate],
+    values: Mapping[Requested, FloatArray],
+    limits: NumberLimits,
+    group: int,
+    *,
+    of_doubles: bool,
+) -> Fraction | None:
+    total, rows = _exact_parts(parts, values, limits, group)
+    if not rows:
+        return None
+    places = limits.decimal_places.get(parts[0], 0)
+    return average_of_decimals(total, int(rows), places, of_doubles=of_doubles)
+
+
+def _exact_parts(
+    parts: Sequence[Aggregate], values: Mapping[Requested, FloatArray], limits: NumberLimits, group: int
+) -> list[Fraction]:
     numbers = []
     for each in parts:
         scale = 10 ** limits.decimal_places.get(each, 0)
         numbers.append(Fraction(round(Fraction(values[each][group]) * scale), scale))
-    try:
-        return exactly(term, numbers)
-    except ZeroDivisionError:
-        return None
+    return numbers

@@ -50,7 +50,7 @@ def step_within(progress: Progress, wanted: float, left: float) -> Step | None:
     if step.cost <= left:
         return step
     return largest_step(
-        reader.files, left, start=progress.stop, mergeable=progress.is_mergeable, scale=reader.scale
+        reader.files, left, wanted, start=progress.stop, mergeable=progress.is_mergeable, scale=reader.scale
     )
 
 

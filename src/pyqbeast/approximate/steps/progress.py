@@ -83,6 +83,7 @@ class Progress:
             for each in reader.requested
             for part in (each, *each.parts)
         )
+        self._has_averages = any(each.kind == "avg" for each in reader.limits.decimal_places)
         self._inexact: Mask = np.zeros(0, dtype=bool)
         self.overflows = self.query_costs_too_much = False
         self.readings: list[Reading] = []
@@ -96,10 +97,13 @@ class Progress:
     def is_mergeable(self) -> bool:
         """Whether the sums of all steps together give the exact answer.
 
-        Those of percentiles do not, nor do averages of decimals, which is known before anything is read. Nor do doubles
-        hold large whole numbers, and Spark has an answer of its own where something is divided by zero or beyond its
-        type. `estimates` finds that out.
+        Those of percentiles do not, nor do averages of decimals whose sum may be beyond its type, which is known before
+        anything is read. Nor do doubles hold large whole numbers, and Spark has an answer of its own where something is
+        divided by zero or beyond its type. `estimates` finds that out. Averages of decimals count as not told until
+        then: their sums have so many digits that doubles often do not hold them.
         """
+        if self._has_averages and not self.readings:
+            return False
         return self.are_mergeable(np.ones_like(self._inexact))
 
     def are_mergeable(self, groups: Mask) -> bool:
