@@ -202,16 +202,45 @@ def off_by(point):
 @pytest.mark.parametrize("deviation", [0.0, 1.5, 3.0, 6.0])
 def test_bounds_of_a_product_hold_however_near_to_zero_its_factors_are(deviation):
     """A thousand samples of 1,000 keys; the average is so many times off as chance puts that of a sample."""
-    rng, samples, square = np.random.default_rng(7), 1_000, off_by(2.0)
-    a = rng.normal(2 + deviation / np.sqrt(1_000), 1, (samples, 1_000))
-    bucket = rng.integers(0, 128, a.shape) + 128 * np.arange(samples)[:, None]
-    state = State.empty(axes_for([square]), [(number,) for number in range(samples)])
+    a = np.random.default_rng(7).normal(2 + deviation / np.sqrt(1_000), 1, (1_000, 1_000))
+    assert share_held(off_by(2.0), deviation**2 / 1_000, a=a) >= 0.95
+
+
+MEANS = (MEAN, Aggregate("avg", ("b",)))
+THERE, BACK = (Operation("/", Part(first), Part(1 - first)) for first in (0, 1))
+
+
+@pytest.mark.parametrize("deviation", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize(
+    "term",
+    [Operation("+", THERE, BACK), Operation("+", Part(0), Operation("/", 1.0, Part(0)))],
+    ids=["a/b + b/a", "a + 1/a"],
+)
+def test_bounds_of_quotients_hold_where_their_slopes_cancel(term, deviation):
+    """Both terms are least, and flat, where the averages are 1."""
+    rng, size = np.random.default_rng(5), (1_000, 1_000)
+    mean = 1 + deviation * np.sqrt(2) * 0.2 / np.sqrt(1_000)
+    held = share_held(
+        Combination(MEANS, term),
+        mean + 1 / mean,
+        a=mean * rng.normal(1, 0.2, size),
+        b=rng.normal(1, 0.2, size),
+    )
+    assert held >= 0.94
+
+
+def share_held(requested, truth, **columns):
+    """How many bounds hold of a thousand samples of 1,000 keys each, as columns [sample, key]."""
+    samples = len(columns["a"])
+    bucket = np.random.default_rng(8).integers(0, 128, columns["a"].shape)
+    slot = (bucket + 128 * np.arange(samples)[:, None]).ravel()
+    state = State.empty(axes_for([requested]), [(number,) for number in range(samples)])
     for at, moment in enumerate(state.axes.moments):
-        terms = a ** sum(moment.powers)
-        state.sums[..., at] = np.bincount(bucket.ravel(), terms.ravel(), 128 * samples).reshape(-1, 128)
-    found = estimate(state, square, 0.001)
-    truth = deviation**2 / 1_000
-    assert np.mean((found.low <= truth) & (truth <= found.high)) >= 0.95
+        factors = [columns[name] ** power for name, power in zip(moment.columns, moment.powers, strict=True)]
+        terms = np.prod([np.ones(bucket.shape), *factors], axis=0).ravel()
+        state.sums[..., at] = np.bincount(slot, terms, 128 * samples).reshape(-1, 128)
+    found = estimate(state, requested, 0.001)
+    return np.mean((found.low <= truth) & (truth <= found.high))
 
 
 def test_rows_not_seen_upset_a_product_that_is_flat_where_those_seen_are():

@@ -284,24 +284,35 @@ def moved(term: Term, values: Sequence[FloatArray], parts: Sequence[FloatArray])
     return np.asarray(np.sum([np.abs(slope) * part for slope, part in each], axis=0))
 
 
-def curved(term: Term, values: Sequence[FloatArray], moves: Callable[[Term], FloatArray]) -> FloatArray:
-    """How far [...] products within the term move it beyond what their slopes tell.
+def curved(
+    term: Term, values: Sequence[FloatArray], moves: Callable[[Term], FloatArray], *, is_whole: bool = True
+) -> FloatArray:
+    """How far [...] products and quotients within the term move it beyond what their slopes tell.
 
     Where two factors move by u and v, their product moves by u v beyond that, which is all of it where both are near 0.
+    Where a quotient moves by w, and its divisor by a share g, it moves by w g / (1 - g) beyond that: by w g here, as
+    whoever calls this makes all bounds 1 / (1 - g) times as wide. That alone is enough for a quotient that is the whole
+    term, but not where w cancels in it, as in a / b + b / a.
 
     Args:
         term: how the parts are combined.
         values: of the parts.
         moves: how far [...] a term within it moves by its slopes.
+        is_whole: whether it is the whole term, but for constants.
     """
     if not isinstance(term, Operation):
         return np.zeros_like(values[0])
-    of_left, of_right = (curved(side, values, moves) for side in (term.left, term.right))
+    beside_constant = is_whole and (isinstance(term.left, float) or isinstance(term.right, float))
+    of_left = curved(term.left, values, moves, is_whole=beside_constant)
+    of_right = curved(term.right, values, moves, is_whole=beside_constant and term.sign != "/")
     if term.sign in "+-":
         return of_left + of_right
     left, right = (np.abs(combined(side, values)) for side in (term.left, term.right))
     if term.sign == "/":
-        return _applied("/", of_left + _applied("/", left, right) * of_right, right)
+        of_both = _applied("/", of_left + _applied("/", left, right) * of_right, right)
+        if is_whole or isinstance(term.right, float):
+            return of_both
+        return of_both + moves(term) * _applied("/", moves(term.right) + of_right, right)
     if isinstance(term.left, float) or isinstance(term.right, float):
         return right * of_left + left * of_right
     both = (moves(term.left) + of_left) * (moves(term.right) + of_right)
