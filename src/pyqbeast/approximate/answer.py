@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -20,7 +21,7 @@ from pyqbeast.approximate.estimate.rounding import (
     known_numbers,
     shown_bounds,
 )
-from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
+from pyqbeast.approximate.estimate.selection import Choice, Mask, Verdict, choice
 from pyqbeast.approximate.requested_aggregates import KIND_OF_SPARK_CLASS, RequestedAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
@@ -91,8 +92,10 @@ def estimated_answer(
     verdict: Verdict | None,
     *,
     exact: bool,
-) -> tuple[DataFrame, Choice | None]:
+) -> tuple[DataFrame, Choice | None, Mask]:
     """The estimates of the groups that the query keeps, in its columns and its order, and how sure that choice is.
+
+    The third is which groups [group] these are.
 
     Args:
         query: the query taken apart.
@@ -104,7 +107,7 @@ def estimated_answer(
         exact: whether the estimates are the exact answer.
     """
     fields, columns = _values_of(aggregates, state, estimates)
-    chosen = None
+    chosen, rows = None, np.ones(len(state.groups), dtype=bool)
     if verdict is not None:
         rows = first_groups(query, aggregates, state, estimates, verdict.having)
         # Of groups that are equal the exact answer has any.
@@ -122,7 +125,7 @@ def estimated_answer(
         held = held.orderBy(*outputs.order())
     if verdict is not None:
         shown.append(F.col(SURE))
-    return held.select(*shown), chosen
+    return held.select(*shown), chosen, rows
 
 
 def _values_of(

@@ -197,7 +197,7 @@ def _estimate(
     fraction = progress.fraction
     exact = fraction >= 1 and progress.is_mergeable
     verdict = progress.verdict(confidence)
-    answer, chosen = estimated_answer(
+    answer, chosen, shown = estimated_answer(
         query, rows.aggregates, progress.state, by_aggregate, df, verdict, exact=exact
     )
     return Estimate(
@@ -209,7 +209,7 @@ def _estimate(
         steps=tuple(progress.readings),
         confidence=confidence,
         worth={
-            name: worth_of(by_aggregate[aggregate])
+            name: worth_of(by_aggregate[aggregate], shown)
             for name, ordinal in query.result
             if (aggregate := rows.aggregates.of_outputs[ordinal]) is not None
         },

@@ -95,7 +95,7 @@ def estimated(
         groups, verdict = progress.completeness(confidence), progress.verdict(confidence)
         is_exact = fraction >= 1 and progress.is_mergeable
     values = _Values(request, state, by_aggregate, exact_numbers)
-    table, chosen = _answer(values, kept, verdict, exact=is_exact)
+    table, chosen, shown = _answer(values, kept, verdict, exact=is_exact)
     return ScanEstimate(
         table=table,
         fraction=fraction,
@@ -104,7 +104,7 @@ def estimated(
         exact_bytes=progress.exact_bytes,
         steps=steps,
         confidence=confidence,
-        worth={name: worth_of(by_aggregate[each]) for name, each in request.aggregates.items()},
+        worth={name: worth_of(by_aggregate[each], shown) for name, each in request.aggregates.items()},
         groups=groups,
         choice=chosen,
     )
@@ -116,7 +116,7 @@ def _of_log(rows: ScanRows, count: int, request: Request, kept: Kept, confidence
     found: dict[Requested, Estimates] = {
         each: _known_exactly(each, np.array([float(count)])) for each in rows.requested
     }
-    table, _ = _answer(_Values(request, state, found, {}), kept, None, exact=True)
+    table, _, shown = _answer(_Values(request, state, found, {}), kept, None, exact=True)
     return ScanEstimate(
         table=table,
         fraction=1.0,
@@ -125,7 +125,7 @@ def _of_log(rows: ScanRows, count: int, request: Request, kept: Kept, confidence
         exact_bytes=0,
         steps=(Reading(0.0, 1.0, 0),),
         confidence=confidence,
-        worth={name: worth_of(found[each]) for name, each in request.aggregates.items()},
+        worth={name: worth_of(found[each], shown) for name, each in request.aggregates.items()},
     )
 
 
@@ -185,14 +185,14 @@ class _Values:
 
 def _answer(
     values: _Values, kept: Kept, verdict: Verdict | None, *, exact: bool
-) -> tuple[pa.Table, Choice | None]:
-    """The groups that are kept, in their order, and how sure that choice is."""
+) -> tuple[pa.Table, Choice | None, Mask]:
+    """The groups that are kept, in their order, how sure that choice is, and which groups [group] these are."""
     groups = values.state.groups
     having: Mask = np.ones(len(groups), dtype=bool) if verdict is None else verdict.having
     numbers = sorted_groups([values.sort_key(each) for each in kept.order], having)
     table = values.table()
     if verdict is None or kept.selection is None:
-        return table.take(pa.array(numbers, pa.int64())), None
+        return table.take(pa.array(numbers, pa.int64())), None, having
     numbers = numbers[: kept.selection.limit]
     is_shown = np.isin(np.arange(len(groups)), numbers)
     # Of groups that are equal the exact answer has any.
@@ -200,6 +200,7 @@ def _answer(
     return (
         table.take(pa.array(numbers, pa.int64())),
         Choice() if exact else choice(groups, is_shown, verdict),
+        is_shown,
     )
 
 

@@ -52,6 +52,22 @@ def test_groups_that_meet_a_condition(table):
     assert "0.95 of the bounds shown hold on the average" in str(found)
 
 
+def test_the_worth_is_that_of_the_groups_shown(table):
+    """Group 9, which no condition lets in, has too few rows in the sample for bounds."""
+    kept = pyqbeast.scan(table).tolerance(ASKED, error=0.1, by=["g"], having="mean > 15.5 AND n >= 1000")
+    every = pyqbeast.scan(table).tolerance(ASKED, error=0.1, by=["g"], smallest_group=1_000)
+    assert 9 in every.table["g"].to_pylist()
+    assert every.worth["mean"] == "too few keys for bounds"
+    assert kept.worth["mean"] == kept.worth["n"] == "bounded"
+    first = pyqbeast.scan(table).tolerance(ASKED, error=0.1, by=["g"], order_by="n DESC", limit=3)
+    assert first.worth["n"] == "bounded"
+    nothing = pyqbeast.scan(table).tolerance(
+        ASKED, error=0.1, by=["g"], having="mean > 1000", smallest_group=1_000
+    )
+    assert not nothing.table.num_rows
+    assert nothing.worth["mean"] == "too few keys for bounds"
+
+
 def test_the_first_groups_in_their_order(table):
     found = pyqbeast.scan(table).tolerance(
         ASKED, error=0.05, by=["g"], order_by="mean DESC, g", limit=4, having="n > 1000"

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyqbeast.approximate.estimate.estimates import Estimates, Status
 from pyqbeast.approximate.estimate.groups import Completeness
-from pyqbeast.approximate.estimate.selection import Choice
+from pyqbeast.approximate.estimate.selection import Choice, Mask
 from pyqbeast.approximate.estimate.state import Group
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.html import block_html, table_html, texts_html
@@ -61,7 +61,7 @@ class Outcome(ABC):
         steps: what each step read.
         confidence: with which each bound holds, each by itself and not all of them at once. Where a query keeps some of
             its groups, this share of the bounds in the answer holds on the average, though they are chosen.
-        worth: for each estimate what its bounds are worth in the worst group: "exact"; "bounded"; "sample only",
+        worth: for each estimate what its bounds are worth in the worst group shown: "exact"; "bounded"; "sample only",
             where nothing outside the sample tells of rare large values; "certain bounds" of min and max, which
             hold always; or why there is no bound.
         groups: what may be missing from the list of groups; None for a query without groups.
@@ -192,7 +192,7 @@ def check_names(
             taken[key(column)] = column
 
 
-def worth_of(estimates: Estimates) -> str:
-    """What the bounds are worth in the worst group."""
-    worst = int(np.max(estimates.status, initial=Status.EXACT))
+def worth_of(estimates: Estimates, shown: Mask) -> str:
+    """What the bounds are worth in the worst group [group] that an answer shows; of all groups where it shows none."""
+    worst = int(np.max(estimates.status[shown] if shown.any() else estimates.status, initial=Status.EXACT))
     return WORTH[Status(worst)]
