@@ -84,6 +84,15 @@ def test_slopes_are_those_of_small_steps(term, first, second):
             assert slope[0] == pytest.approx((higher - lower) / 2e-6, rel=1e-2, abs=1e-2)
 
 
+def test_infinite_parts_move_a_term_without_a_warning():
+    """Such as sums beyond doubles, which a factor of 0 makes no number of."""
+    values = [np.array([np.inf]), np.array([0.0])]
+    for sign in WRITTEN:
+        term = Operation(sign, Part(0), Operation("*", Part(1), Part(1)))
+        assert len(slopes(term, values)) == 2
+        assert moved(term, values, values).shape == (1,)
+
+
 @given(POLYNOMIALS, *[NUMBERS] * 4)
 def test_products_move_a_term_by_no_more_than_is_said_beyond_its_slopes(
     term, first, second, by_first, by_second

@@ -21,10 +21,11 @@ from pyqbeast.approximate.estimate import (
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits, known_numbers
 from pyqbeast.approximate.steps.loop import read_until
+from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 from pyqbeast.core.sampling.weight_scale import WeightScale
-from tests.approximate.steps.rows import state_of
+from tests.approximate.steps.rows import Columns, state_of
 
 ROWS = 200_000
 WEIGHTS = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, ROWS)
@@ -100,3 +101,13 @@ def test_what_all_rows_tell_first(limits):
     assert known == (None if limits == "overflows_at" else pytest.approx(VALUES.sum(), rel=1e-12))
     assert known_numbers(progress.state, found[SUM], found[SUM].low) == [None]
     assert found[SUM].status[0] == Status.LEFT_TO_QUERY
+
+
+def test_sums_beyond_doubles_give_no_warning():
+    """A sum of both signs could be infinite on the way, and is compared with what doubles hold."""
+    mixed = 1.7e308 * np.where(np.arange(30_000) % 2, 1.0, -1.0)
+    ratio = Combination((SUM, Aggregate("sum", ("ones",))), Operation("/", Part(0), Part(1)))
+    for limits in (NumberLimits({}, {}, {}), NumberLimits({SUM: 2.0**53}, {}, {})):
+        progress = Progress(Columns((ratio, SUM), limits, y=mixed, ones=np.ones(30_000)))
+        progress.read(step_to(progress, 1.0))
+        assert set(progress.estimates(0.95)) == {ratio, SUM}

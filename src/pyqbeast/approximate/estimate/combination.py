@@ -281,7 +281,8 @@ def slopes(term: Term, values: Sequence[FloatArray]) -> list[FloatArray]:
 def moved(term: Term, values: Sequence[FloatArray], parts: Sequence[FloatArray]) -> FloatArray:
     """How far the term moves [...] at the most where each of its parts moves so far [...]."""
     each = zip(slopes(term, values), parts, strict=True)
-    return np.asarray(np.sum([np.abs(slope) * part for slope, part in each], axis=0))
+    with np.errstate(all="ignore"):
+        return np.asarray(np.sum([np.abs(slope) * part for slope, part in each], axis=0))
 
 
 def curved(
@@ -332,9 +333,9 @@ def _with_slopes(term: Term, values: Sequence[FloatArray]) -> tuple[FloatArray, 
     value = _applied(term.sign, left, right)
     if term.sign in "+-":
         return value, [_applied(term.sign, a, b) for a, b in pairs]
-    if term.sign == "*":
-        return value, [a * right + left * b for a, b in pairs]
     with np.errstate(all="ignore"):
+        if term.sign == "*":
+            return value, [a * right + left * b for a, b in pairs]
         return value, [_applied("/", a - value * b, right) for a, b in pairs]
 
 

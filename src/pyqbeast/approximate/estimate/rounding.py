@@ -76,7 +76,8 @@ def is_rounded(state: State, found: Estimates, share: float | FloatArray, limit:
     if found.aggregate.kind == "sum" and math.isfinite(limit):
         # Whole numbers add up exactly below it. Of others each addition rounds by half of a double's last place.
         additions = 1.0 if limit >= exact_below(0) else 2 * (_rows(state, found) / share + MOST_BUCKETS)
-        return largest_sum(state, found, share) * additions >= limit
+        with np.errstate(over="ignore"):
+            return largest_sum(state, found, share) * additions >= limit
     size = np.abs(found.value)
     # Next to the 1 that it may be, the digits of a correlation near 0 are as good as those of any other.
     scale = np.maximum(size, 1.0) if found.aggregate.kind == "corr" else size
@@ -91,7 +92,9 @@ def largest_sum(state: State, found: Estimates, share: float | FloatArray) -> Fl
     """
     rows = _rows(state, found) / share
     low, high = np.moveaxis(state.span(found.aggregate.extremes)[:, 0], -1, 0)
-    mixed = rows * np.maximum(-low, high)
+    # A sum that doubles do not hold is infinite, and so beyond each limit.
+    with np.errstate(over="ignore", invalid="ignore"):
+        mixed = rows * np.maximum(-low, high)
     return np.asarray(np.where(rows > 0, np.where((low < 0) & (high > 0), mixed, np.abs(found.value)), 0.0))
 
 
@@ -99,7 +102,8 @@ def has_lost_digits(state: State, found: Estimates, share: float | FloatArray) -
     """Where [group] what rounding leaves of a sum of both signs may be more than doubles of the exact sum err."""
     # Each addition rounds, to either side.
     additions = _rows(state, found) / share + MOST_BUCKETS
-    noise = 2.0**-52 * np.sqrt(additions) * largest_sum(state, found, share)
+    with np.errstate(over="ignore"):
+        noise = 2.0**-52 * np.sqrt(additions) * largest_sum(state, found, share)
     return np.asarray(noise > EXACT_TO * np.abs(found.value))
 
 

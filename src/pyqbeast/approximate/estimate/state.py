@@ -128,7 +128,8 @@ class State:
         slot = slot & (axes.buckets - 1)
         state = cls.empty(axes, tuple(index_of))
         values = np.asarray(sums, dtype=np.float64).reshape(len(at), len(axes.moments))
-        np.add.at(state.sums, (at, slot), values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.add.at(state.sums, (at, slot), values)
         shape = (len(at), len(axes.columns))
         np.fmin.at(state.spans[..., 0], (at, slot), np.asarray(lows, dtype=np.float64).reshape(shape))
         np.maximum.at(state.spans[..., 1], (at, slot), np.asarray(highs, dtype=np.float64).reshape(shape))
@@ -158,7 +159,7 @@ def merge(left: State, right: State) -> State:
     out = State.empty(left.axes, tuple(index_of))
     for part in (left, right):
         at = np.array([index_of[group] for group in part.groups], dtype=np.intp)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             out.sums[at] += part.sums
         out.spans[at, ..., 0] = np.fmin(out.spans[at, ..., 0], part.spans[..., 0])
         out.spans[at, ..., 1] = np.maximum(out.spans[at, ..., 1], part.spans[..., 1])
@@ -188,8 +189,8 @@ def fold(state: State, buckets: int) -> State:
         raise InvalidInputError(f"{state.axes.buckets} buckets cannot be folded into {buckets}")
 
     def folded(values: FloatArray, add: np.ufunc) -> FloatArray:
-        # NumPy warns of infinities of both signs, whose sum is NaN.
-        with np.errstate(invalid="ignore"):
+        # NumPy warns of infinities of both signs, whose sum is NaN, and of sums that doubles do not hold.
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(
                 add.reduce(values.reshape(len(values), ratio, buckets, *values.shape[2:]), axis=1)
             )
