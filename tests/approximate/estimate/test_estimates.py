@@ -138,6 +138,22 @@ def test_bounds_of_counts_allow_for_groups_being_listed_where_they_are_seen(size
     assert (sizes[sure] > 1).all()
 
 
+@pytest.mark.parametrize("kind", ["sum", "avg", "var_samp"])
+def test_what_a_row_of_nan_has_made_nan_needs_no_more_rows(kind):
+    aggregate, goal = Aggregate(kind, ("y",)), Goal(0.01)
+    for odd in ([np.nan], [np.inf, -np.inf]):
+        with np.errstate(invalid="ignore"):
+            found = estimate(sample(np.r_[Y[:50], odd]), aggregate, 0.1, known=KnownBounds(1))
+        assert np.isnan(found.value[0])
+        assert found.status[0] == Status.CERTAIN
+        assert met(found, goal).all()
+        assert wanted(found, goal, 0.1)[0] == 0
+    if kind != "var_samp":
+        # An infinity of the other sign may come.
+        for none in (sample([*Y[:50], np.inf]), State.empty(axes_for([aggregate]), [()])):
+            assert not met(estimate(none, aggregate, 0.1, known=KnownBounds(1)), goal).any()
+
+
 def test_a_constant_column_is_no_danger_where_its_bounds_say_so():
     state = sample(np.full(1_000, 3.0))
     assert status(state, AVG, KnownBounds(1, {"y": (3.0, 3.0)})) == Status.BOUNDED

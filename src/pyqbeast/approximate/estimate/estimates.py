@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Status(enum.IntEnum):
     SAMPLE_ONLY = 2
     """The bounds hold if the sample saw all kinds of rows; nothing from outside says that it did."""
     CERTAIN = 3
-    """Bounds of min or max: always true, with no confidence to state."""
+    """Bounds of min or max, or a NaN that no more rows change: always true, with no confidence to state."""
     FEW_KEYS = 4
     """The group was seen, through too few keys for a bound."""
     HEAVY_TAIL = 5
@@ -228,7 +228,13 @@ def _from_sums(
         is_listed = state.groups != ((),)
         low[few], high[few] = bounds_of_few(seen, share[few], confidence, is_listed=is_listed)
         few = np.zeros_like(few)
-    return _judged(requested, value, low, high, share, keys, few, unseen, noise)
+    found = _judged(requested, value, low, high, share, keys, few, unseen, noise)
+    if isinstance(requested, Combination):
+        return found
+    # Whatever rows come, what a NaN or infinities of both signs among them have made NaN stays so.
+    stays = np.isnan(value) & holds_nonfinite(state, requested) & has_rows(state, requested)
+    status = np.where(stays & (share < 1), Status.CERTAIN, found.status).astype(np.int8)
+    return replace(found, status=status)
 
 
 def _off_by_products(sums: PartSums, term: Term, share: FloatArray, confidence: float) -> FloatArray:
