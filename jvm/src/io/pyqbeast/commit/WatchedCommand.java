@@ -5,6 +5,7 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
@@ -63,9 +65,10 @@ public final class WatchedCommand implements TransactionExecutionObserver {
       return;
     }
     org.apache.spark.sql.classic.SparkSession classic = (org.apache.spark.sql.classic.SparkSession) session;
+    String whole = DeltaLog.forTable(session, new Path(path)).dataPath().toString(); // SQL takes no relative one
     UnresolvedRelation named =
         new UnresolvedRelation(
-            ScalaInterop.seq(List.of("spark_catalog", "delta", path)), CaseInsensitiveStringMap.empty(), false);
+            ScalaInterop.seq(List.of("spark_catalog", "delta", whole)), CaseInsensitiveStringMap.empty(), false);
     Dataset$.MODULE$.ofRows(classic, new DeleteFromTable(named, classic.expression(condition)));
   }
 
