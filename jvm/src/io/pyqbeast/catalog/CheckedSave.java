@@ -82,7 +82,9 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
     }
     if (!IndexedTable.columnsAt(session, place).isEmpty()) {
       throw new Failure(
-          Failure.Kind.INPUT, "there is a table at " + place + ": write " + name.unquotedString() + " to another path", null);
+          Failure.Kind.INPUT,
+          "there is a table at " + place + ": write " + name.unquotedString() + " to another path",
+          null);
     }
     if (!IndexedTable.mayLieAt(session, place)) {
       throw (Exception) DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.unquotedString(), place);
