@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from pyqbeast.core.format.constants import TAG_KEY_ROWS, TAG_MAX_ROW_WEIGHT, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
+from pyqbeast.core.format.hashed_layout import layout_text, today_layout
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.revisions.revision import Revision, configuration_entries
@@ -38,9 +40,11 @@ def name_of(kind):
     return f"decimal({kind.precision},{kind.scale})" if pa.types.is_decimal(kind) else NAMES[kind]
 
 
-def metadata(fields, indexed="id", partitions=(), **configuration):
+def metadata(fields, indexed="id", partitions=(), *, is_recorded=False, **configuration):
+    """The action of a table, whose revision may record how its files hold the indexed column."""
     transformers = (transformer_for(indexed, None, "LongDataType"),)
-    revision = Revision(1, 0, "", 1000, transformers, (Empty(),))
+    recorded = layout_text(today_layout([indexed], fields, with_ids=False)) if is_recorded else None
+    revision = Revision(1, 0, "", 1000, transformers, (Empty(),), hashed_as=recorded)
     configuration = {**configuration, **configuration_entries(revision, {})}
     schema = json.dumps({"type": "struct", "fields": fields})
     return {
@@ -60,6 +64,7 @@ def indexed_add(
     vector=None,
     heaviest=None,
     key_rows=None,
+    write="write",
     **how,
 ):
     """Writes a data file of one block, and returns its entry in the log.
@@ -98,7 +103,7 @@ def indexed_add(
                 "revision": "1",
                 "blocks": blocks_to_json([block]),
                 **({} if heaviest is None else {TAG_MAX_ROW_WEIGHT: str(heaviest)}),
-                **({} if key_rows is None else {TAG_KEY_ROWS: KeyFrequency("write", key_rows).to_tag()}),
+                **({} if key_rows is None else {TAG_KEY_ROWS: KeyFrequency(write, key_rows).to_tag()}),
             },
             **({"deletionVector": struct(vector)} if vector else {}),
         }
@@ -114,6 +119,21 @@ def indexed_table(table: Path, *parts: pa.Table, **how):
 
 def by_weight(table, rows, files=20, **how):
     """A table whose files hold rows of ascending weight, as those of an index do."""
+    adds = adds_by_weight(table, rows, files, **how)
+    commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), *adds)
+    return table
+
+
+def in_writes(table, writes, files=20):
+    """The same of several writes, in each of which every key has one row."""
+    told = metadata(fields_of(writes[0].schema), is_recorded=True)
+    adds = [adds_by_weight(table, rows, files, key_rows=1, write=f"w{n:03}") for n, rows in enumerate(writes)]
+    commit(table, 0, PROTOCOL, told, *itertools.chain(*adds))
+    return table
+
+
+def adds_by_weight(table, rows, files, write="write", **how):
+    """The files of one write."""
     weights = row_weights([rows.column("id").combine_chunks()])
     order = np.argsort(weights, kind="stable")
     adds = []
@@ -121,16 +141,16 @@ def by_weight(table, rows, files=20, **how):
         held = weights[part]
         adds.append(
             indexed_add(
-                table / f"part-{number:03}.parquet",
+                table / f"{write}-{number:03}.parquet",
                 rows.take(pa.array(part)),
                 int(held[0]),
                 int(held[-1]),
                 heaviest=int(held[-1]),
+                write=write,
                 **how,
             )
         )
-    commit(table, 0, PROTOCOL, metadata(fields_of(rows.schema)), *adds)
-    return table
+    return adds
 
 
 def joined_blocks(table, rows, first):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from pyqbeast.approximate.estimate import FileCosts, GroupKind, GroupSpans, value_span
-from pyqbeast.approximate.estimate.value_spans import ValueSpan, column_bounds
+from pyqbeast.approximate.estimate.value_spans import ValueSpan
 from pyqbeast.bridge.aggregate_query import (
     AggregateQuery,
     GroupColumn,
@@ -18,11 +18,12 @@ from pyqbeast.bridge.aggregate_query import (
     TableColumn,
 )
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.format.column_bounds import column_bounds
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
-from pyqbeast.core.format.key_frequency import most_rows_of_a_key
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
-from pyqbeast.core.revisions.revision import revisions_from_configuration
+from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
+from pyqbeast.core.sampling.rows_of_a_key import KeyedFile, most_rows_of_a_key
 
 _KINDS = {
     T.IntegralType: GroupKind.INTEGER,
@@ -56,12 +57,13 @@ class QueriedFiles:
         """Reads what the log tells of the query's files. One Spark job."""
         files = query.files()
         lows, highs = [], []
-        keyed: list[list[tuple[int, Mapping[str, str]]]] = [[] for _ in query.tables]
+        keyed: list[list[KeyedFile]] = [[] for _ in query.tables]
         rows = [0] * len(query.tables)
-        dimensions = [_dimensions(table) for table in query.tables]
+        weighed = [_weighed_revisions(table) for table in query.tables]
+        dimensions = [{number: each.dimensions for number, each in of.items()} for of in weighed]
         for file in files:
             revision, blocks, _ = parse_tags(file.tags, dimensions[file.table].get)
-            keyed[file.table].append((revision, file.tags))
+            keyed[file.table].append(KeyedFile(revision, file.tags, file.statistics))
             if any(block.replicated for block in blocks):
                 raise UnsupportedError(
                     "this query cannot be estimated: the table holds rows twice, as old versions of the format do; "
@@ -74,7 +76,7 @@ class QueriedFiles:
                 block.element_count for block in blocks
             )
         costs = FileCosts([file.size for file in files], lows, highs)
-        of_tables = [most_rows_of_a_key(keyed[table], dimensions[table]) for table in query.multiplied]
+        of_tables = [most_rows_of_a_key(keyed[table], weighed[table]) for table in query.multiplied]
         key_rows = _key_rows(of_tables, is_full=query.is_full)
         return cls(files, costs, min(rows[table] for table in query.keyed), key_rows)
 
@@ -104,13 +106,11 @@ def _span(file: QueriedFile, column: GroupColumn | None, kind: GroupKind | None)
     return span.within(column.low, column.high) if span and column and column.is_compared else span
 
 
-def _dimensions(table: QueriedTable) -> Mapping[int, int]:
-    """The number of dimensions of each revision whose tags tell the weights that rows have today."""
+def _weighed_revisions(table: QueriedTable) -> Mapping[int, Revision]:
+    """The revisions whose tags tell the weights that rows have today."""
     revisions = revisions_from_configuration(table.configuration).revisions
     return {
-        number: revision.dimensions
-        for number, revision in revisions.items()
-        if str(number) in table.prunable_revisions
+        number: revision for number, revision in revisions.items() if str(number) in table.prunable_revisions
     }
 
 

@@ -30,9 +30,9 @@ from pyqbeast.approximate.estimate.formulas import SPREADS
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
-from pyqbeast.approximate.estimate.value_spans import column_bounds
-from pyqbeast.core.format.key_frequency import most_rows_of_a_key
+from pyqbeast.core.format.column_bounds import column_bounds
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
+from pyqbeast.core.sampling.rows_of_a_key import KeyedFile, most_rows_of_a_key
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.file_checks import usable_statistics
 from pyqbeast.delta_log.live_file import LiveFile
@@ -145,12 +145,15 @@ class ScanRows:
             for name, source in self._request.sources.items()
             if not source.is_count
         }
-        return KnownBounds(
-            most_rows_of_a_key(
-                ((file.revision_id, file.tags) for file in self._chosen), self._index.prunable_revisions
+        revisions = self._index.revisions.revisions
+        key_rows = most_rows_of_a_key(
+            (
+                KeyedFile(file.revision_id, tags, statistics)
+                for file, (statistics, tags) in zip(self._chosen, files, strict=True)
             ),
-            {name: both for name, both in bounds.items() if both is not None},
+            {number: revisions[number] for number in self._index.prunable_revisions},
         )
+        return KnownBounds(key_rows, {name: both for name, both in bounds.items() if both is not None})
 
     @cached_property
     def group_spans(self) -> GroupSpans:

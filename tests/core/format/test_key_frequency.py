@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
-from pyqbeast.core.format.key_frequency import KeyFrequency, most_rows_of_a_key, parse_key_frequency
+from pyqbeast.core.format.key_frequency import KeyFrequency, parse_key_frequency
 
 
 def test_a_tag_says_what_was_recorded():
@@ -27,9 +27,3 @@ def test_a_tag_says_what_was_recorded():
 )
 def test_anything_else_says_nothing(text):
     assert parse_key_frequency({} if text is None else {TAG_KEY_ROWS: text}) is None
-
-
-def test_keys_that_were_counted_by_another_hash_may_be_one():
-    tags = {TAG_KEY_ROWS: KeyFrequency("w1", 7).to_tag()}
-    assert most_rows_of_a_key([(1, tags), (2, tags)], {1, 2}) == 7
-    assert most_rows_of_a_key([(1, tags), (2, tags)], {2}) is None

@@ -22,7 +22,15 @@ from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from pyqbeast.core.problems import VECTOR_ROWS
 from pyqbeast.delta import DeletionVector
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, joined_blocks, metadata
+from tests.scanning.tables import (
+    by_weight,
+    fields_of,
+    in_writes,
+    indexed_add,
+    indexed_table,
+    joined_blocks,
+    metadata,
+)
 
 ROWS = 60_000
 SURE = 0.999
@@ -332,6 +340,24 @@ def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(tmp_path):
     assert not any(found.table["sure"].to_pylist())
     (exact,) = scan.tolerance(asked, exact=True).table.to_pylist()
     assert math.isnan(exact["high"])
+
+
+def test_appends_of_new_keys_are_estimated_as_one_write(tmp_path):
+    """The log tells that they have no key in common, which it does not of keys in any order."""
+    count, appends = 100_000, 20
+    rng = np.random.default_rng(1)
+    x = rng.lognormal(size=count)
+    for name, ids in {"rising": np.arange(count), "mixed": rng.permutation(count)}.items():
+        rows = pa.table({"id": ids, "x": x})
+        parts = [rows.slice(at, count // appends) for at in range(0, count, count // appends)]
+        scan = pyqbeast.scan(in_writes(tmp_path / name, parts, files=10))
+        found = scan.tolerance({"m": ("x", "avg")}, error=0.1, confidence=SURE)
+        assert found.exact == (name == "mixed")
+        (row,) = found.table.to_pylist()
+        assert row["m_low"] - 1e-12 <= x.mean() <= row["m_high"] + 1e-12
+        if not found.exact:
+            assert found.worth == {"m": "bounded"}
+            assert found.bytes_read < 0.5 * found.exact_bytes
 
 
 def test_a_correlation_leaves_out_rows_without_one_of_its_values(tmp_path, rows):

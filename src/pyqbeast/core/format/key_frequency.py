@@ -6,7 +6,7 @@ A key is a combination of values in the hashed columns. Its rows share one weigh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class KeyFrequency(NamedTuple):
     """The rows of the most frequent key of a file, and the write that the file came from.
 
     In one write all rows of a key lie in one cube. So the rows of the most frequent key of a write are the
-    largest number among its files, and those of a table at most the sum over its writes.
+    largest number among its files. `most_rows_of_a_key` bounds those of a table.
     """
 
     write: str
@@ -64,19 +64,3 @@ def rows_of_largest_keys(told: Iterable[KeyFrequency | None]) -> dict[str, int]:
         if key is not None:
             largest[key.write] = max(key.rows, largest.get(key.write, 0))
     return largest
-
-
-def most_rows_of_a_key(
-    files: Iterable[tuple[int, Mapping[str, str]]], prunable: Collection[int]
-) -> int | None:
-    """A bound of the rows that have the same weight; None where a file does not tell.
-
-    The most frequent keys of all writes may be one key, so their rows add up.
-
-    Args:
-        files: the revision of each file, and its tags.
-        prunable: the revisions whose weights are those that rows have today. In other files several of the keys
-            that were counted may be one.
-    """
-    told = [parse_key_frequency(tags) if revision in prunable else None for revision, tags in files]
-    return None if None in told else sum(rows_of_largest_keys(told).values())

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from pyqbeast.approximate.estimate.value_spans import column_bounds
+from pyqbeast.core.format.column_bounds import column_bounds
 
 DAY = 86_400_000_000
 NEW_YEAR = (dt.date(2024, 1, 1) - dt.date(1970, 1, 1)).days

@@ -1,0 +1,97 @@
+"""The most rows that one key can have in files of several writes.
+
+Each file records the rows of the most frequent key of its write. The same key may come in several writes, so these rows
+add up. They do not where statistics tell that the writes have no key in common: those of one column lie apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
+
+from pyqbeast.core.format.column_bounds import MOMENTS, column_bounds
+from pyqbeast.core.format.hashed_layout import spark_schema
+from pyqbeast.core.format.key_frequency import parse_key_frequency, rows_of_largest_keys
+from pyqbeast.core.format.statistics_keys import NULL_COUNT
+from pyqbeast.core.revisions.revision import Revision
+
+#: Types whose bounds are told alike by all writers of statistics and checkpoints, those that are read fastest first.
+#: Texts may be cut, decimals and floats rounded, and floats have NaN.
+_TYPES = ("byte", "short", "integer", "long", "date", *MOMENTS)
+
+#: The statistics and the tags of a file.
+_Told: TypeAlias = tuple[Mapping[str, Any], Mapping[str, str]]
+
+
+class KeyedFile(NamedTuple):
+    """What the log tells of a file: its revision, its tags and its statistics, as Delta has them."""
+
+    revision: int
+    tags: Mapping[str, str]
+    statistics: Mapping[str, Any]
+
+
+def most_rows_of_a_key(files: Iterable[KeyedFile], weighed: Mapping[int, Revision]) -> int | None:
+    """A bound of the rows of a key; None where a file does not tell.
+
+    Args:
+        files: those that hold the rows.
+        weighed: the revisions whose weights are those that rows have today, by number. In other files several of the
+            keys that were counted may be one.
+    """
+    of_writes: dict[str, list[_Told]] = defaultdict(list)
+    told = []
+    for file in files:
+        key = parse_key_frequency(file.tags) if file.revision in weighed else None
+        if key is None:
+            return None
+        told.append(key)
+        of_writes[key.write].append((file.statistics, file.tags))
+    rows = rows_of_largest_keys(told)
+    least, most = max(rows.values(), default=0), sum(rows.values())
+    for column, kind in _ordered_columns(weighed.values()):
+        # No column can tell of fewer. Statistics of many files take time to read.
+        if most == least:
+            break
+        spans = [(_span(of_writes[write], column, kind), count) for write, count in rows.items()]
+        most = min(most, _most_at_a_value(spans))
+    return most
+
+
+def _ordered_columns(weighed: Iterable[Revision]) -> Iterator[tuple[str, str]]:
+    """The hashed columns whose values have an order here: what statistics call them, and their types.
+
+    All these revisions hash the same columns, or their weights would not be those of today. Revisions of other writers
+    record none.
+    """
+    recorded = next((each.hashed_as for each in weighed if each.hashed_as), None)
+    fields = spark_schema(recorded)["fields"] if recorded else []
+    for kind in _TYPES:
+        yield from ((field["name"], kind) for field in fields if field["type"] == kind)
+
+
+def _span(files: Sequence[_Told], column: str, kind: str) -> tuple[float, float] | None:
+    """The smallest and largest value of a column in the files of a write; None where a key may have any.
+
+    Nulls count as any value. They leave a hash as it is, so the rows of (null, 1) have the weight of those of
+    (1, null), though the two lie apart in each column.
+    """
+    if any(statistics.get(NULL_COUNT, {}).get(column) != 0 for statistics, _ in files):
+        return None
+    span = column_bounds(files, column, kind, has_floats=False)
+    return span if span is not None and span[0] <= span[1] else None
+
+
+def _most_at_a_value(spans: Iterable[tuple[tuple[float, float] | None, int]]) -> int:
+    """The largest sum of the rows of writes whose spans have a value in common. None has each value."""
+    anywhere = 0
+    ends = []
+    for span, rows in spans:
+        if span is None:
+            anywhere += rows
+        else:
+            # At one value spans begin before others end, as both have it.
+            ends += [(span[0], 0, rows), (span[1], 1, -rows)]
+    return anywhere + max(accumulate(rows for _, _, rows in sorted(ends)), default=0)
