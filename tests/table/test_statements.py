@@ -23,7 +23,7 @@ COLUMNS = "(id BIGINT, a INT, b DOUBLE, name STRING)"
 def name(spark):
     yield "stated"
     views = {row.viewName for row in spark.sql("SHOW VIEWS").collect()}
-    for each in ("stated", "undone", "unmade"):
+    for each in ("stated", "taken", "undone", "unmade"):
         spark.sql(f"DROP {'VIEW' if each in views else 'TABLE'} IF EXISTS {each}")
 
 
@@ -307,13 +307,13 @@ def below(folder):
         ("`bad name`", "is not a valid name"),
         ("`..`", "(?i)is not a valid name|syntax error"),
         ("nobody.indexed", "nobody.* cannot be found"),
-        ("undone", "already exists"),
+        ("taken", "already exists"),
         ("leftover", "already exists|is not empty"),
     ],
 )
 def test_a_name_that_the_catalog_refuses_makes_nothing(spark, source, name, bad, message):
     warehouse = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
-    spark.sql("CREATE TABLE undone (x INT) USING parquet")
+    spark.sql("CREATE TABLE taken (x INT) USING parquet")
     (warehouse / "leftover").mkdir(parents=True)
     (warehouse / "leftover" / "notes.txt").write_text("somebody's")
     before = below(warehouse), below(warehouse.parent)
