@@ -142,7 +142,12 @@ def test_a_joined_table_is_cut_in_an_order(spark, table):
     ):
         with pytest.raises(UnsupportedError, match="cut by LIMIT or OFFSET without an order"):
             pyqbeast.tolerance(table.join(cut, "third").agg(F.avg("value")), error=0.1)
-    for cut in (names.orderBy("third").limit(2), names.orderBy("third").select("third").offset(1)):
+    for cut in (
+        names.orderBy("third").limit(2),
+        names.orderBy("third").select("third").offset(1),
+        names.where("third < 2 AND EXISTS (SELECT 1 FROM range(9) LIMIT 1)"),
+        names.where("third < (SELECT max(id) FROM range(3) LIMIT 1)"),
+    ):
         answer = pyqbeast.tolerance(table.join(cut, "third").agg(F.count("*").alias("n")), error=0.1)
         assert answer.df.first()["n"] == pytest.approx(2 * ROWS / 3, rel=0.1)
 

@@ -518,6 +518,9 @@ def test_a_cached_table_sees_rows_that_change_the_schema(spark, name):
         more = spark.range(10).selectExpr("id AS a", "1 AS more")
         more.write.format("qbeast").mode("append").option("mergeSchema", True).saveAsTable(name)
         assert count(cached) == 30
+        place = QbeastTable.for_name(spark, name).path
+        save(more.withColumn("other", F.lit(1)), place, columnsToIndex="a", mergeSchema=True)
+        assert count(cached) == 40
     finally:
         cached.unpersist()
 

@@ -108,20 +108,22 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public StagedTable stageReplace(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    if (isOurs(properties)) {
+      return staged(name, schema, partitions, properties, SaveMode.Overwrite);
+    }
     listAsDelta(name);
-    return isOurs(properties)
-        ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
-        : overIndexed(name, schema, partitions, properties, super.stageReplace(name, schema, partitions, properties));
+    return overIndexed(name, schema, partitions, properties, super.stageReplace(name, schema, partitions, properties));
   }
 
   @Override
   public StagedTable stageCreateOrReplace(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    if (isOurs(properties)) {
+      return staged(name, schema, partitions, properties, SaveMode.Overwrite);
+    }
     listAsDelta(name);
-    return isOurs(properties)
-        ? staged(name, schema, partitions, properties, SaveMode.Overwrite)
-        : overIndexed(
-            name, schema, partitions, properties, super.stageCreateOrReplace(name, schema, partitions, properties));
+    return overIndexed(
+        name, schema, partitions, properties, super.stageCreateOrReplace(name, schema, partitions, properties));
   }
 
   /** What Delta has staged, aware of the index where an indexed table has the name. */
@@ -306,7 +308,11 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     Runnable register = () -> {};
     if (!isPathIdentifier(name)) {
       CatalogTable entry = entry(name, properties, location);
-      register = () -> registerOnce(name, entry);
+      register =
+          () -> {
+            listAsDelta(name);
+            registerOnce(name, entry);
+          };
     }
     return new StagedIndexedTable(
         name.toString(), schema, location, TableDefinition.of(properties), mode, register,
@@ -316,6 +322,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   private StagedTable withoutRows(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, SaveMode mode) {
     Map<String, String> all = indexed(name, schema, partitions, properties, mode);
+    listAsDelta(name);
     return mode == SaveMode.Overwrite
         ? super.stageCreateOrReplace(name, schema, partitions, all)
         : super.stageCreate(name, schema, partitions, all);

@@ -2,6 +2,7 @@ package io.pyqbeast;
 
 import io.pyqbeast.catalog.QbeastSink;
 import io.pyqbeast.commit.LegacyTableGuard;
+import io.pyqbeast.commit.CachedRows;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
@@ -114,6 +115,7 @@ public final class QbeastDataSource
     }
     String path = options.get("path");
     Bridge.write(mode, options, data);
+    CachedRows.refresh(data.sparkSession(), path, options);
     try {
       return Delta.known(context, path, options);
     } catch (Throwable e) {

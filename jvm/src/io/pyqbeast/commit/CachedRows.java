@@ -17,7 +17,7 @@ public final class CachedRows {
   /**
    * Makes Spark compute the cached rows of a table again, after a commit that has changed them. They are found by where
    * the table lies: the plan of its rows is another one once the schema has changed, be it the last value of an identity
-   * column.
+   * column. So rows of old versions are computed again as well, and are the same.
    *
    * @param options with which Hadoop reaches the table
    */

@@ -5,7 +5,10 @@ import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -17,7 +20,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
-import scala.runtime.BoxedUnit;
 
 /**
  * A plan of filters, projections and joins over indexed tables. Each row of its result comes from rows of one weight in
@@ -93,13 +95,21 @@ final class RowPreservingPlan {
 
   /** Refuses what may change between the steps of an estimate, each of which computes a table that is not sampled. */
   private static void refuseOtherRowsEachTime(LogicalPlan table) {
-    table.foreachWithSubqueries(
-        ScalaInterop.function(
-            node -> {
-              refuseRandom(node);
-              refuseUnordered(node);
-              return BoxedUnit.UNIT;
-            }));
+    refuseRandom(table);
+    refuseUnordered(table);
+    ScalaInterop.list(table.children()).forEach(RowPreservingPlan::refuseOtherRowsEachTime);
+    ScalaInterop.list(table.expressions()).forEach(RowPreservingPlan::refuseOtherValuesEachTime);
+  }
+
+  private static void refuseOtherValuesEachTime(Expression expression) {
+    if (expression instanceof SubqueryExpression subquery) {
+      LogicalPlan rows = subquery.plan();
+      while (subquery instanceof Exists && isCut(rows)) { // whichever row is left, there is one
+        rows = ScalaInterop.list(rows.children()).get(0);
+      }
+      refuseOtherRowsEachTime(rows);
+    }
+    ScalaInterop.list(expression.children()).forEach(RowPreservingPlan::refuseOtherValuesEachTime);
   }
 
   private static void refuseRandom(LogicalPlan node) {
@@ -117,7 +127,8 @@ final class RowPreservingPlan {
       below = ScalaInterop.list(below.children()).get(0);
     }
     // Spark cuts rows that the plan itself holds while it plans.
-    boolean isSame = below instanceof LocalRelation || below instanceof Sort sort && sort.global();
+    boolean isOneRow = below instanceof Aggregate all && all.groupingExpressions().isEmpty();
+    boolean isSame = isOneRow || below instanceof LocalRelation || below instanceof Sort sort && sort.global();
     if (isCut(node) && !isSame) {
       throw new RefusedQuery(
           "a joined table is cut by LIMIT or OFFSET without an order, which gives other rows each time: sort it before,"

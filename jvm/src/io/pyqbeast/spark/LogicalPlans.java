@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -178,7 +179,7 @@ public final class LogicalPlans {
     return new Join(left, right, join.joinType(), join.condition(), join.hint());
   }
 
-  /** Bytes of all files that a plan and its subqueries read. */
+  /** Bytes of all files that a plan and its subqueries read, and of the rows that the session has cached for it. */
   public static long bytesOfFiles(LogicalPlan plan) {
     long[] bytes = {0};
     plan.foreachWithSubqueries(
@@ -186,6 +187,8 @@ public final class LogicalPlans {
             node -> {
               if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
                 bytes[0] += files.sizeInBytes();
+              } else if (node instanceof InMemoryRelation cached) {
+                bytes[0] += cached.stats().sizeInBytes().longValue();
               }
               return BoxedUnit.UNIT;
             }));
