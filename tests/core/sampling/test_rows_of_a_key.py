@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
@@ -35,6 +37,17 @@ def file(write, rows, revision=1, nulls=0, **spans):
         "nullCount": dict.fromkeys(spans, nulls),
     }
     return KeyedFile(revision, {TAG_KEY_ROWS: KeyFrequency(write, rows).to_tag()}, statistics)
+
+
+def counted(write, columns):
+    """A file of one row a key, of columns with one value and a number of nulls each."""
+    statistics = {
+        "numRecords": 1,
+        "minValues": {name: value for name, (value, _) in columns.items() if value is not None},
+        "maxValues": {name: value for name, (value, _) in columns.items() if value is not None},
+        "nullCount": {name: nulls for name, (_, nulls) in columns.items()},
+    }
+    return KeyedFile(1, {TAG_KEY_ROWS: KeyFrequency(write, 1).to_tag()}, statistics)
 
 
 def most(files, **types):
@@ -86,6 +99,32 @@ def test_nulls_have_the_key_of_any_other_write():
     assert most([*apart[:2], file("c", 1, k=(8, 9), nulls=None)], k="long") == 2
 
 
+def test_nulls_in_a_column_hashed_before_let_a_value_take_another_place():
+    """(20, 5, null) has the weight of (null, 20, 5), though both have a value in b."""
+    first = counted("w1", {"a": (20, 0), "b": (5, 0), "c": (None, 1)})
+    second = counted("w2", {"a": (None, 1), "b": (20, 0), "c": (5, 0)})
+    assert most([first, second], a="integer", b="integer", c="integer") == 2
+    # Whatever the type of the column before.
+    for before in ("long", "string", "double"):
+        assert most([first, second], a=before, b="integer", c="integer") == 2
+    apart = [counted(f"w{n}", {"a": (n, 0), "b": (7, 0), "c": (None, 1)}) for n in range(3)]
+    assert most(apart, a="integer", b="integer", c="integer") == 1
+
+
+def test_values_after_an_array_take_any_place():
+    """([1], 5, 7) has the weight of ([1, 5], 7, null)."""
+    array = {"type": "array", "elementType": "integer"}
+    recorded = [{"name": "a", "type": array}, *({"name": name, "type": "integer"} for name in "bc")]
+    (revision,) = revisions(a="long", b="long", c="long").values()
+    files = [
+        counted("w1", {"a": (None, 0), "b": (5, 0), "c": (7, 0)}),
+        counted("w2", {"a": (None, 0), "b": (7, 0), "c": (None, 1)}),
+    ]
+    assert most_rows_of_a_key(files, {1: replace(revision, hashed_as=json.dumps(recorded))}) == 2
+    first = json.dumps([recorded[1], recorded[0], recorded[2]])
+    assert most_rows_of_a_key(files, {1: replace(revision, hashed_as=first)}) == 1
+
+
 @pytest.mark.parametrize("span", [None, (None, 3), (1, None), (3, 1), ("x", "y"), ([], {})])
 def test_a_write_whose_files_do_not_tell_may_have_any_key(span):
     files = [file("a", 1, k=(11, 12)), file("b", 1, k=(15, 16)), file("c", 1, k=(17, 18))]
@@ -122,16 +161,19 @@ VALUES = st.one_of(st.none(), st.integers(0, 6))
 
 
 @given(
-    st.lists(st.lists(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4), max_size=3), max_size=6)
+    st.lists(
+        st.lists(st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=4), max_size=3), max_size=6
+    )
 )
+@example([[[(20, 5, None)]], [[(None, 20, 5)]]])
 def test_no_key_has_more_rows_than_the_bound(writes):
-    """Of keys of two columns; nulls do not count in a hash."""
+    """Of keys of three columns; nulls do not count in a hash."""
     files = []
     for write, parts in enumerate(writes):
         rows = Counter(map(hashed, itertools.chain(*parts)))
         for part in parts:
             statistics = {"numRecords": len(part), "minValues": {}, "maxValues": {}, "nullCount": {}}
-            for name, values in zip("ab", zip(*part, strict=True), strict=True):
+            for name, values in zip("abc", zip(*part, strict=True), strict=True):
                 held = [value for value in values if value is not None]
                 statistics["nullCount"][name] = len(part) - len(held)
                 if held:
@@ -139,7 +181,7 @@ def test_no_key_has_more_rows_than_the_bound(writes):
             tags = {TAG_KEY_ROWS: KeyFrequency(f"w{write}", max(rows.values())).to_tag()}
             files.append(KeyedFile(1, tags, statistics))
     rows = Counter(hashed(key) for parts in writes for part in parts for key in part)
-    bound = most(files, a="long", b="integer")
+    bound = most(files, a="long", b="integer", c="long")
     assert bound >= max(rows.values(), default=0)
 
 

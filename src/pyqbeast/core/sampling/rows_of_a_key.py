@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 from pyqbeast.core.format.column_bounds import MOMENTS, column_bounds
@@ -51,36 +51,43 @@ def most_rows_of_a_key(files: Iterable[KeyedFile], weighed: Mapping[int, Revisio
         of_writes[key.write].append((file.statistics, file.tags))
     rows = rows_of_largest_keys(told)
     least, most = max(rows.values(), default=0), sum(rows.values())
-    for column, kind in _ordered_columns(weighed.values()):
+    for columns, kind in _ordered_columns(weighed.values()):
         # No column can tell of fewer. Statistics of many files take time to read.
         if most == least:
             break
-        spans = [(_span(of_writes[write], column, kind), count) for write, count in rows.items()]
+        spans = [(_span(of_writes[write], columns, kind), count) for write, count in rows.items()]
         most = min(most, _most_at_a_value(spans))
     return most
 
 
-def _ordered_columns(weighed: Iterable[Revision]) -> Iterator[tuple[str, str]]:
-    """The hashed columns whose values have an order here: what statistics call them, and their types.
+def _ordered_columns(weighed: Iterable[Revision]) -> Iterator[tuple[Sequence[str], str]]:
+    """The hashed columns whose values have an order here, with those hashed before them, and their types.
+
+    Columns have the names that statistics call them by, in the order in which they are hashed: each is the last one of
+    its list. None comes after an array or a struct, which adds to a hash as many values as it has without nulls.
 
     All these revisions hash the same columns, or their weights would not be those of today. Revisions of other writers
     record none.
     """
     recorded = next((each.hashed_as for each in weighed if each.hashed_as), None)
     fields = spark_schema(recorded)["fields"] if recorded else []
+    flat = list(takewhile(lambda field: isinstance(field["type"], str), fields))
+    names = [field["name"] for field in flat]
     for kind in _TYPES:
-        yield from ((field["name"], kind) for field in fields if field["type"] == kind)
+        yield from ((names[: at + 1], kind) for at, field in enumerate(flat) if field["type"] == kind)
 
 
-def _span(files: Sequence[_Told], column: str, kind: str) -> tuple[float, float] | None:
-    """The smallest and largest value of a column in the files of a write; None where a key may have any.
+def _span(files: Sequence[_Told], columns: Sequence[str], kind: str) -> tuple[float, float] | None:
+    """The smallest and largest value of the last column in the files of a write; None where a key may have any.
 
-    Nulls count as any value. They leave a hash as it is, so the rows of (null, 1) have the weight of those of
-    (1, null), though the two lie apart in each column.
+    A null in it, or in a column hashed before it, makes that any value. Nulls leave a hash as it is, so the rows of
+    (null, 1) have the weight of those of (1, null), and those of (20, 5, null) that of (null, 20, 5). Without them the
+    place of a column in the hash is its own.
     """
-    if any(statistics.get(NULL_COUNT, {}).get(column) != 0 for statistics, _ in files):
+    nulls = (statistics.get(NULL_COUNT, {}) for statistics, _ in files)
+    if any(of_file.get(column) != 0 for of_file in nulls for column in columns):
         return None
-    span = column_bounds(files, column, kind, has_floats=False)
+    span = column_bounds(files, columns[-1], kind, has_floats=False)
     return span if span is not None and span[0] <= span[1] else None
 
 
