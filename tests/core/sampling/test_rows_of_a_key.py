@@ -86,6 +86,23 @@ def test_moments_of_one_millisecond_may_be_equal():
         assert most(files, t="timestamp") == rows
 
 
+def test_old_moments_may_be_equal_though_their_offsets_tell_otherwise():
+    """Offsets of local mean time have seconds, which statistics leave out: Amsterdam's was +00:19:32."""
+    in_amsterdam, in_utc = ("1930-01-01T12:19:32.000+00:19",) * 2, ("1930-01-01T12:00:00.000Z",) * 2
+    assert most([file("a", 1, t=in_amsterdam), file("b", 1, t=in_utc)], t="timestamp") == 2
+    in_monrovia, in_utc = ("1971-12-31T11:15:30.000-00:44",) * 2, ("1971-12-31T12:00:00.000Z",) * 2
+    assert most([file("a", 1, t=in_monrovia), file("b", 1, t=in_utc)], t="timestamp") == 2
+    for year, kind, zone, rows in (
+        (1930, "timestamp", "Z", 2),
+        (1930, "timestamp_ntz", "", 1),
+        (1973, "timestamp", "Z", 1),
+    ):
+        seconds = [(f"{year}-06-01T12:00:{second:02}.000{zone}",) * 2 for second in (0, 32)]
+        assert most([file(f"w{n}", 1, t=span) for n, span in enumerate(seconds)], t=kind) == rows
+    days = [file(f"w{n}", 1, t=(f"1930-01-{n:02}T00:10:00.000Z",) * 2) for n in range(1, 20)]
+    assert most(days, t="timestamp") == 1
+
+
 def test_numbers_that_no_double_tells_apart_may_be_equal():
     assert most([file("a", 1, k=(0, 2**53)), file("b", 1, k=(2**53 + 1, 2**54))], k="long") == 2
     assert most([file("a", 1, k=(0, 2**53)), file("b", 1, k=(2**53 + 2, 2**54))], k="long") == 1
