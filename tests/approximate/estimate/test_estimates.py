@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from pyqbeast.approximate.estimate import (
     axes_for,
     estimate,
 )
+from pyqbeast.approximate.estimate.interval import bounds_of_few
 from pyqbeast.approximate.estimate.selection import Comparison, Selection, verdict_of
 from pyqbeast.approximate.estimate.stopping import met, wanted
 from pyqbeast.core.errors import InvalidInputError
@@ -85,14 +87,14 @@ def test_few_keys_give_a_value_without_bounds():
 
 def test_a_count_of_few_keys_has_bounds_where_each_has_one_row():
     """It stops no query all the same: whether it meets an error hangs on how large it has come out."""
-    for rows, low, high in ((1, 1, 53.4), (3, 7.4, 84.7), (60, 465.2, 763.5)):
+    for rows, low, high in ((1, 1, 54), (3, 7.4, 85), (60, 465.2, 764)):
         found = estimate(sample(Y[:rows]), COUNT, 0.1, known=KnownBounds(1))
         assert (found.low[0], found.high[0]) == pytest.approx((low, high), abs=0.1)
         assert found.status[0] == Status.BOUNDED
         assert not met(found, Goal(1e9, relative=False)).any()
         assert wanted(found, Goal(0.05), 0.1)[0] > 0.1
     nothing = estimate(State.empty(axes_for([COUNT]), [()]), COUNT, 0.1, known=KnownBounds(1))
-    assert (nothing.low[0], nothing.high[0]) == (0, pytest.approx(35, abs=0.1))
+    assert (nothing.low[0], nothing.high[0]) == (0, 35)
     for known in (None, KnownBounds(2)):
         assert status(sample(Y[:60]), COUNT, known) == Status.FEW_KEYS
     assert estimate(sample(Y[:60]), COUNT, 1.0, known=KnownBounds(1)).high[0] == 60
@@ -108,6 +110,19 @@ def test_bounds_of_counts_do_not_begin_where_the_sample_has_made_them_large():
     held = (found.low <= 850) & (found.high >= 850)
     assert held[found.keys >= 100].mean() < 0.8
     assert 0.94 <= held.mean() <= 0.98
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995])
+def test_bounds_of_few_keys_hold_where_most_rows_were_read(fraction, is_listed):
+    """By the binomial distribution itself: those of 12 keys held in 89 %, of which 0.99 were read."""
+    for keys in (1, 2, 3, 7, 12, 27, 32, 49, 60, 85, 109):
+        seen = np.arange(int(is_listed), keys + 1)
+        chances = np.array([math.comb(keys, n) * fraction**n * (1 - fraction) ** (keys - n) for n in seen])
+        shares = np.full(len(seen), fraction)
+        low, high = bounds_of_few(seen.astype(float), shares, 0.95, is_listed=is_listed)
+        assert chances[(low <= keys) & (keys <= high)].sum() >= 0.95 * chances.sum()
+        assert (high == np.round(high)).all()
 
 
 @pytest.mark.parametrize(
