@@ -124,8 +124,8 @@ def bounds_of_few(
     """Low and high [group] of a number of keys, where a sample has too few of them for the spread of its buckets.
 
     The keys in a sample are nearly a Poisson count (Garwood 1936). They vary less by the root of what was not read.
-    There are as many as were seen. A number of keys is whole, and where nearly all rows were read the distance from one to
-    the next is wider than these bounds: the upper one is the next whole number, or too few of them would hold.
+    There are as many as were seen. A number of keys is whole, and where nearly all rows were read the distance from one
+    to the next is wider than these bounds: the upper one is the next whole number, or too few of them would hold.
 
     Args:
         count: [group], the keys in the sample.
