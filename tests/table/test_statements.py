@@ -13,7 +13,7 @@ from pyqbeast import ExecutionError, InvalidInputError, NotIndexedError, QbeastT
 from pyqbeast.bridge.jvm import java
 from pyqbeast.table.options import VECTORS_PROPERTY, WriteOptions
 from tests.spark_session import under
-from tests.table.help import count, holds, rows_2d, save, since_spark
+from tests.table.help import count, holds, rows_2d, save
 
 #: Of the rows of `source`.
 COLUMNS = "(id BIGINT, a INT, b DOUBLE, name STRING)"
@@ -37,7 +37,6 @@ def source(spark):
 SOMETHING_ELSE = ["TABLE {} USING parquet AS SELECT 1 AS x", "VIEW {} AS SELECT 1 AS x"]
 
 
-@since_spark("4.1", "a command that drops what has the name")
 @pytest.mark.parametrize("before", SOMETHING_ELSE)
 def test_something_else_keeps_its_name_where_the_index_is_refused(spark, name, before, tmp_path):
     """Spark drops it before the new table is made, so what can be refused is refused before that."""

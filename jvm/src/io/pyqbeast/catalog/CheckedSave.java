@@ -40,17 +40,20 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
 
   @Override
   public InternalRow[] executeCollect() {
-    checkLayout(save.table());
-    TableIdentifier name = save.table().identifier();
-    StructType columns = save.rows().schema();
-    TableDefinition.of(ScalaInterop.map(save.table().storage().properties()))
-        .index(session(), name.unquotedString(), columns);
+    check(session(), save.table(), save.rows().schema());
+    return run();
+  }
+
+  /** Refuses what can be refused of a new table, while the old one is there. */
+  static void check(org.apache.spark.sql.classic.SparkSession session, CatalogTable table, StructType columns) {
+    checkLayout(table);
+    TableDefinition.of(ScalaInterop.map(table.storage().properties()))
+        .index(session, table.identifier().unquotedString(), columns);
     try {
-      checkPlace(session(), session().sessionState().catalog(), name);
+      checkPlace(session, session.sessionState().catalog(), table);
     } catch (Exception e) { // Scala's methods do not declare what they throw
       throw Door.<RuntimeException>unchecked(e);
     }
-    return run();
   }
 
   /** Refuses what our catalog refuses of a new table, in the words of Spark's older writer. */
@@ -67,12 +70,13 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
   }
 
   /** Refuses a place that a new table may not take. The place of a managed table is free once it is dropped. */
-  private void checkPlace(SparkSession session, SessionCatalog catalog, TableIdentifier name) throws Exception {
+  private static void checkPlace(SparkSession session, SessionCatalog catalog, CatalogTable table) throws Exception {
+    TableIdentifier name = table.identifier();
     CatalogTable old = catalog.getTableMetadata(name);
-    boolean isStated = save.table().storage().locationUri().isDefined();
+    boolean isStated = table.storage().locationUri().isDefined();
     String place =
         isStated
-            ? StatedPlace.whole(catalog, name, CatalogUtils.URIToString(save.table().location()))
+            ? StatedPlace.whole(catalog, name, CatalogUtils.URIToString(table.location()))
             : CatalogUtils.URIToString(catalog.defaultTablePath(name));
     boolean becomesFree =
         old.tableType().equals(CatalogTableType.MANAGED())

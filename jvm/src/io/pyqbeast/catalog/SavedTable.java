@@ -12,16 +12,17 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 
 /**
- * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, had the name. Spark has
- * dropped that, and makes the new table without asking our catalog. The metastore would list it as one of format
- * {@code qbeast}, and an INSERT into such a table writes files that no log knows. So our catalog makes the table, which
- * lists it as Delta.
+ * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, had the name. Spark makes
+ * the new table without asking our catalog; since 4.1 it has dropped the old one by then. The metastore would list the new
+ * one as one of format {@code qbeast}, and an INSERT into such a table writes files that no log knows. So our catalog makes
+ * the table, which lists it as Delta.
  */
 public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectCommand> {
   private static final long serialVersionUID = 1L;
@@ -49,13 +50,23 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
     if (table.storage().locationUri().isDefined()) {
       writer.tableProperty(TableCatalog.PROP_LOCATION, CatalogUtils.URIToString(table.location()));
     }
+    CheckedSave.checkLayout(table);
+    dropOld(session, table);
     try {
-      CheckedSave.checkLayout(table);
       writer.create();
     } catch (Exception e) { // Scala's methods do not declare what they throw
       throw command.mode() == SaveMode.Overwrite ? withLoss(e) : Door.<RuntimeException>unchecked(e);
     }
     return new InternalRow[0];
+  }
+
+  /** Drops what has the name. In Spark 4.0 that is left to this command. */
+  private void dropOld(org.apache.spark.sql.classic.SparkSession session, CatalogTable table) {
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (command.mode() == SaveMode.Overwrite && catalog.tableExists(table.identifier())) {
+      CheckedSave.check(session, table, command.query().schema());
+      catalog.dropTable(table.identifier(), true, false);
+    }
   }
 
   /** An error that says what Spark has dropped, where the error itself says that a table is as it was. */

@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.command.RunnableCommand;
 
 /**
  * {@code saveAsTable} in mode overwrite where a view, or a table of a format of Spark's own, has the name. In Spark 4.0
- * no command does so: what has the name is dropped before there is a plan of the new table.
+ * no command of its own drops that: the command that makes the new table does.
  *
  * @param table the new one
  * @param rows what it is to hold
