@@ -424,8 +424,12 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
 
   /** Lists a table of our name under Delta's before it is replaced. Delta replaces no other, and says to drop it. */
   private void listAsDelta(Identifier name) {
-    if (!isPathIdentifier(name) && catalog().tableExists(identifier(name)) && IndexedTable.isListed(listed(name))) {
-      catalog().alterTable(CatalogEntry.withProvider(listed(name), "delta"));
+    if (isPathIdentifier(name) || !catalog().tableExists(identifier(name))) {
+      return;
+    }
+    CatalogTable entry = listed(name);
+    if (IndexedTable.isListed(entry)) {
+      catalog().alterTable(CatalogEntry.withProvider(entry, "delta"));
     }
   }
 
