@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.bridge.jvm import java
 
-#: Each attached session has a thread that waits to listen, and all of them wake at once.
+#: A JVM has one thread that waits to listen, or more where sessions were attached at once: all of them wake at once.
 _STARTING = threading.Lock()
 
 
