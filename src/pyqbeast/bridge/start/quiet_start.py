@@ -153,5 +153,6 @@ def _has_log_settings(options: Mapping[str, Any]) -> bool:
         any("log4j" in each for each in settings_texts)
         or "LOG4J_CONFIGURATION_FILE" in os.environ
         or str(options.get("spark.log.structuredLogging.enabled", "")).lower() == "true"
-        or any(folder.glob("log4j*"))
+        # A distribution of Spark brings a template there, which nothing reads.
+        or any(file.suffix != ".template" for file in folder.glob("log4j*"))
     )
