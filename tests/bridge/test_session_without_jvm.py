@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from types import SimpleNamespace
 
 import pyspark
 import pytest
 from py4j.java_gateway import JavaPackage
+from pyspark.sql import SparkSession
 
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, SessionError
@@ -102,6 +105,40 @@ def test_the_python_package_of_delta_is_not_needed(monkeypatch):
         SessionError, match=r"finds delta-spark 9\.9; pip install delta-spark==.* or uninstall it"
     ):
         setup_checks.check_delta_package()
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [
+        (None, sys.executable),  # Spark's own default is local[*]
+        ("local[2]", sys.executable),
+        ("yarn", None),
+        ("spark://head:7077", None),
+        ("local-cluster[2,1,1024]", None),
+    ],
+)
+def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, told, tmp_path, monkeypatch):
+    """The driver's own Python is a file of the driver's machine."""
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", "any")
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    for check in ("check_delta_package", "check_jvm"):
+        monkeypatch.setattr(sessions, check, lambda: None)
+    monkeypatch.setattr(sessions, "missing_jars", lambda _: [])
+    builder = SparkSession.Builder()
+    sessions.configure(builder if master is None else builder.master(master))
+    assert os.environ.get("PYSPARK_PYTHON") == told
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    context = SimpleNamespace(master=master or "local[*]", pythonExec="python3")
+    sessions._run_this_python(context)
+    assert context.pythonExec == (told or "python3")
+
+
+def test_the_python_that_the_user_names_stays(monkeypatch):
+    context = SimpleNamespace(master="local[*]", pythonExec="python3")
+    monkeypatch.setenv("PYSPARK_PYTHON", "python3")
+    sessions._run_this_python(context)
+    assert context.pythonExec == "python3"
 
 
 @pytest.mark.parametrize(

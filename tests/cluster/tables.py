@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ SMALLER = 40_000
 @contextmanager
 def session(master: str, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A driver in this process; jars go to the executors with `spark.jars`, which `configure` fills."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors are on this machine
     builder = (
         SparkSession.builder.master(master)
         .config("spark.driver.host", HOST)

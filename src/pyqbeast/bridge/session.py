@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import failures, python_callbacks
@@ -68,8 +69,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         )
     check_delta_package()
     check_jvm()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options: dict[str, Any] = given_settings.session_settings(builder._options)
+    if given_settings.local_cores(str(options.get("spark.master") or "local")) is not None:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
     builder.config(given_settings.JARS, ",".join(jars))
     extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
@@ -118,14 +120,23 @@ def attach(spark: SparkSession) -> SparkSession:
         raise SessionError(f"in spark.sql.extensions, {EXTENSION} has to stand before {DELTA_EXTENSION}")
     _check_catalogs(spark)
     ship_bridge_jar(spark)
-    if spark.sparkContext.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
-        spark.sparkContext.pythonExec = sys.executable
+    _run_this_python(spark.sparkContext)
     failures.install()
     python_callbacks.install(spark)
     with _active(spark):
         for prepare in _when_attached:
             prepare(spark)
     return spark
+
+
+def _run_this_python(context: SparkContext) -> None:
+    """Makes Python workers of a local master run this Python, unless the user has named one.
+
+    Executors of a cluster need not have the file: there PySpark's own default stays.
+    """
+    is_local = given_settings.local_cores(str(context.master)) is not None
+    if is_local and context.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
 
 
 def _check_catalogs(spark: SparkSession) -> None:
