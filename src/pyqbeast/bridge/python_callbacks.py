@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -50,38 +51,52 @@ def _frame(data: Any) -> DataFrame:  # noqa: ANN401 (a py4j object)
     return DataFrame(data, _session(data.sparkSession()))
 
 
+def _answered(call: Callable[..., None]) -> Callable[..., Any]:
+    """A call of the JVM's that answers with the Java exception for what it raises, or with None.
+
+    Ctrl-C while the call itself waits for the JVM makes py4j close the connection over which the JVM waits for the
+    answer. Nobody takes one then, so the interrupt goes on to the code that called the JVM.
+    """
+
+    @functools.wraps(call)
+    def answered(*arguments: Any) -> Any:  # noqa: ANN401 (py4j objects)
+        client: Any = getattr(SparkContext._gateway, "_gateway_client", None)
+        # Threads have connections of their own unless PYSPARK_PIN_THREAD is false.
+        connection = getattr(client, "get_thread_connection", lambda: None)()
+        try:
+            call(*arguments)
+        except BaseException as e:
+            if isinstance(e, KeyboardInterrupt) and connection is not None and connection.socket is None:
+                raise
+            return failures.keep(e)
+        return None
+
+    return answered
+
+
 class _PythonCallbacks:
     """Implements `io.pyqbeast.python.PythonCallbacks`."""
 
     class Java:
         implements = ["io.pyqbeast.python.PythonCallbacks"]  # noqa: RUF012 (py4j reads it)
 
-    def write(self, mode: str, options: str, data: Any) -> Any:  # noqa: ANN401 (a py4j object)
-        try:
-            assert _functions is not None
-            frame, write_options = _frame(data), json.loads(options)
-            doing = f"writing to {write_options.get('path')}"
-            with failures.readable(doing), progress_line.line_while(frame.sparkSession, doing):
-                _functions.write(frame.sparkSession, frame, mode, write_options)
-        except BaseException as e:
-            return failures.keep(e)
-        return None
+    @_answered
+    def write(self, mode: str, options: str, data: Any) -> None:  # noqa: ANN401 (a py4j object)
+        assert _functions is not None
+        frame, write_options = _frame(data), json.loads(options)
+        doing = f"writing to {write_options.get('path')}"
+        with failures.readable(doing), progress_line.line_while(frame.sparkSession, doing):
+            _functions.write(frame.sparkSession, frame, mode, write_options)
 
-    def configure(self, options: str, no_rows: Any, configuration: Any) -> Any:  # noqa: ANN401 (py4j objects)
-        try:
-            assert _functions is not None
-            configuration.update(_functions.configure(_frame(no_rows), json.loads(options)))
-        except BaseException as e:
-            return failures.keep(e)
-        return None
+    @_answered
+    def configure(self, options: str, no_rows: Any, configuration: Any) -> None:  # noqa: ANN401 (py4j objects)
+        assert _functions is not None
+        configuration.update(_functions.configure(_frame(no_rows), json.loads(options)))
 
-    def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> Any:  # noqa: ANN401
-        try:
-            assert _functions is not None
-            answer.append(_functions.answer(_session(session), question, dict(arguments))._jdf)
-        except BaseException as e:
-            return failures.keep(e)
-        return None
+    @_answered
+    def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> None:  # noqa: ANN401
+        assert _functions is not None
+        answer.append(_functions.answer(_session(session), question, dict(arguments))._jdf)
 
 
 #: The gateway of the JVM in which the object is registered. A process has another one only after its JVM was
