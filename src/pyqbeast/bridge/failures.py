@@ -54,7 +54,9 @@ def keep(error: BaseException) -> Any:  # noqa: ANN401 (a Java throwable)
         if len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
     jvm: Any = SparkContext._jvm
-    return jvm.io.pyqbeast.errors.PythonFailure(key, str(error), _thrown(error))
+    # py4j sends UTF-8 only, which has no place for the surrogates in names of files.
+    text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
+    return jvm.io.pyqbeast.errors.PythonFailure(key, text, _thrown(error))
 
 
 def _thrown(error: BaseException | None) -> Any:  # noqa: ANN401 (a Java throwable)
