@@ -212,6 +212,9 @@ def test_what_a_stream_cannot_do(spark, source, table_path, tmp_path):
     writer = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
     with pytest.raises(UnsupportedError, match="cannot be partitioned"):
         writer.partitionBy("name").start(table_path)
+    clustered = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "another"))
+    with pytest.raises(UnsupportedError, match="leave partitionBy and clusterBy out"):
+        clustered.clusterBy("name").start(table_path)
     with pytest.raises(UnsupportedError, match="append or complete, not update"):
         writer.partitionBy().outputMode("update").start(table_path)
     assert not Path(table_path).exists()

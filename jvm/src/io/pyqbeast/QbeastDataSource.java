@@ -108,11 +108,7 @@ public final class QbeastDataSource
       scala.collection.immutable.Map<String, String> parameters,
       Dataset<Row> data) {
     Map<String, String> options = new HashMap<>(ScalaInterop.map(parameters));
-    for (String layout : LAYOUTS) {
-      if (options.containsKey(layout)) {
-        throw new Refusal("an indexed table cannot be partitioned or clustered: leave partitionBy and clusterBy out");
-      }
-    }
+    refuseLayout(LAYOUTS.stream().anyMatch(options::containsKey));
     String path = options.get("path");
     Bridge.write(mode, options, data);
     CachedRows.refresh(data.sparkSession(), path, options);
@@ -121,6 +117,12 @@ public final class QbeastDataSource
     } catch (Throwable e) {
       Landed.logLaterFailure(path, e);
       return new Unknown(context, data.schema());
+    }
+  }
+
+  private static void refuseLayout(boolean isAsked) {
+    if (isAsked) {
+      throw new Refusal("an indexed table cannot be partitioned or clustered: leave partitionBy and clusterBy out");
     }
   }
 
@@ -182,13 +184,11 @@ public final class QbeastDataSource
       scala.collection.immutable.Map<String, String> parameters,
       Seq<String> partitions,
       OutputMode mode) {
-    if (!partitions.isEmpty()) {
-      throw new Refusal("an indexed table cannot be partitioned: leave partitionBy out");
-    }
     if (mode == OutputMode.Update()) {
       throw new Refusal("a stream is written in output mode append or complete, not update");
     }
     Map<String, String> options = new HashMap<>(ScalaInterop.map(parameters));
+    refuseLayout(!partitions.isEmpty() || LAYOUTS.stream().anyMatch(options::containsKey));
     SaveMode each = mode == OutputMode.Complete() ? SaveMode.Overwrite : SaveMode.Append;
     return new QbeastSink(options, each);
   }
