@@ -3,6 +3,7 @@ package io.pyqbeast.verify;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.SessionCopy;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
@@ -67,7 +68,7 @@ public final class Leftovers {
     String statement =
         "VACUUM delta.`" + log.path().replace("`", "``") + "` FULL" + (hours < 0 ? "" : " RETAIN " + hours + " HOURS")
             + (dryRun ? " DRY RUN" : "");
-    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) log.session()).cloneSession();
+    SparkSession own = SessionCopy.of(log.session());
     own.conf().set(IGNORES_HOURS, "false");
     List<String> paths = new ArrayList<>();
     // It prints how many there were, to where the command line has its output.
