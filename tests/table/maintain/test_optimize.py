@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -21,6 +22,7 @@ from pyqbeast import (
 )
 from tests.spark_session import under
 from tests.table.help import BOUNDS, count, holds, ids, load, log_entries, parquet_files, rows_2d, save
+from tests.table.relogged import relogged
 
 
 def version(spark, path):
@@ -243,3 +245,24 @@ def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, table_pat
         QbeastTable.for_path(spark, copy).optimize()
     assert set(Path(copy).glob("*.parquet")) == files
     assert version(spark, copy) == version(spark, table_path)
+
+
+def test_files_of_deleted_rows_alone_by_the_log_are_read(spark, table_path):
+    """A writer put the live rows into numRecords: as many as the vector hides, where it hides one half."""
+    rows_2d(spark, 10).coalesce(1).write.format("delta").save(table_path)
+    convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
+    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id % 2 = 0")
+    copy = relogged(table_path, live_rows_alone)
+    landed = version(spark, copy)
+    assert [(file.rows, file.deleted) for file in bridge.TableLog(spark, copy).files()] == [(5, 5)]
+    with pytest.raises(StorageError, match=r"hold 0 rows by the log of .*, and 5 were read"):
+        QbeastTable.for_path(spark, copy).optimize(revision=0)
+    assert version(spark, copy) == landed
+    assert ids(load(spark, copy)) == [1, 3, 5, 7, 9]
+
+
+def live_rows_alone(add, _):
+    statistics = json.loads(add["stats"])
+    statistics["numRecords"] -= (add.get("deletionVector") or {}).get("cardinality", 0)
+    add["stats"] = json.dumps(statistics)

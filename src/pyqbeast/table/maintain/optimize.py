@@ -279,8 +279,6 @@ class _Optimize:
         if not chosen:
             return None
         paths = [file.path for file in chosen]
-        if all(file.rows is not None and file.rows == file.deleted for file in chosen):
-            return Rewrite(paths, None)
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         options = WriteOptions.parse({"path": self.path})
         rows = RowsToWrite(data, options, options.fractions(transaction.configuration))
