@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from decimal import Decimal
 
 import numpy as np
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 import pyqbeast
+from pyqbeast import bridge
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
 from tests.scanning import damaged_copies
 from tests.table.help import count, ids_of_each, load, rows_2d, save
 from tests.table.legacy import REPLICATED, small_copy_of
+from tests.table.relogged import relogged
 
 FRACTIONS = (0.01, 0.1, 0.5, 1.0)
 
@@ -157,6 +161,25 @@ def test_rows_that_were_chosen_by_weight(spark, tmp_path):
     rows_2d(spark, 500, first=50_000).write.format("delta").mode("append").save(stored)
     with pytest.raises(UnsupportedError, match="chosen by the hash"):
         pyqbeast.scan(stored).sample(0.1)
+
+
+def test_files_whose_rows_only_blocks_count(spark, table_path):
+    """Files of versions 0.2 to 0.5 of the Scala project have no statistics."""
+    save(rows_2d(spark, 2_000), table_path, cubeSize=400)
+    copies = spark.range(3).withColumnRenamed("id", "copy")
+    save(rows_2d(spark, 200, first=2_000).crossJoin(copies).drop("copy"), table_path, cubeSize=400)
+
+    def age(add, _):
+        if json.loads(add["tags"][TAG_KEY_ROWS])["rows"] == 1:
+            del add["stats"]
+            add["tags"] = {
+                name: text for name, text in add["tags"].items() if not name.startswith("pyqbeast.")
+            }
+
+    path = relogged(table_path, age)
+    assert bridge.TableLog(spark, path).key_granularity == pytest.approx(2 / 2_600)
+    scan = same_samples(spark, path)
+    assert scan.metrics().key_granularity == bridge.TableLog(spark, path).key_granularity
 
 
 def test_names_types_and_keys_that_changed(spark, table_path):

@@ -27,6 +27,7 @@ from pyqbeast.core.sampling.weight_profile import WeightProfile
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
 ROOT, CHILD = CubeId(1), CubeId(1, (0,))
+TAG_OF_BLOCK = blocks_to_json([Block(ROOT, WEIGHT_MIN, WEIGHT_MAX, 30_000)])
 KEYS = {TAG_KEY_ROWS: '{"write":"w","rows":1}'}
 
 
@@ -133,6 +134,23 @@ def test_a_key_that_comes_once_in_each_write_is_not_seen():
 def test_granularity_of_files_without_statistics_is_that_of_their_counts():
     tags = {TAG_KEY_ROWS: '{"write":"w","rows":251}', TAG_WEIGHTS: weights_tag(count_weights(even(1_000)))}
     assert WeightProfile([file(rows=None, **tags)], {1}, {}).key_granularity == 0.25
+
+
+def test_granularity_of_files_without_statistics_is_that_of_their_blocks():
+    """Files of versions 0.2 to 0.5 of the Scala project have none."""
+    old = file(Block(ROOT, WEIGHT_MIN, WEIGHT_MAX, 30_000), rows=None)
+    profile = WeightProfile([old, counted(even(1_000), key_rows=20)], {1}, {})
+    assert profile.key_granularity == 19 / 31_000
+    lost = old._replace(blocks=(), revision_id=0, tags={**old.tags, "revision": "7", "blocks": TAG_OF_BLOCK})
+    assert WeightProfile([lost, counted(even(1_000), key_rows=20)], {1}, {}).key_granularity == 19 / 31_000
+
+
+def test_rows_beside_light_ones_count_though_only_blocks_tell_of_them():
+    """As after `optimize` of the light files of an older release, which counts the rows of these alone by weight."""
+    old = file(Block(CHILD, weight_of(0.1), WEIGHT_MAX, 9_000), rows=None)
+    profile = WeightProfile([old, counted(even(1_000, top=0.1))], {1}, {})
+    assert not profile.is_uneven
+    assert profile.problem is None
 
 
 def test_deleted_rows_need_not_be_of_the_most_frequent_key():

@@ -247,6 +247,20 @@ def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, table_pat
     assert version(spark, copy) == version(spark, table_path)
 
 
+def test_blocks_tell_of_rows_where_statistics_do_not(spark, table_path):
+    """Files of versions 0.2 to 0.5 of the Scala project have no statistics."""
+    scattered(spark, table_path, 3)
+
+    def count_more(add, blocks):
+        del add["stats"]
+        blocks[0]["elementCount"] += 7
+
+    copy = relogged(table_path, count_more)
+    with pytest.raises(StorageError, match=r"hold \d+ rows by the log of .*, and \d+ were read.*verify"):
+        QbeastTable.for_path(spark, copy).optimize()
+    assert version(spark, copy) == version(spark, table_path)
+
+
 def test_files_of_deleted_rows_alone_by_the_log_are_read(spark, table_path):
     """A writer put the live rows into numRecords: as many as the vector hides, where it hides one half."""
     rows_2d(spark, 10).coalesce(1).write.format("delta").save(table_path)

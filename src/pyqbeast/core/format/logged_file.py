@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import Block, recorded_weight, weight_bounds
+from pyqbeast.core.format.file_tags import Block, parse_alone, recorded_weight, weight_bounds
 
 
 class Needed(NamedTuple):
@@ -54,8 +54,13 @@ class LoggedFile(NamedTuple):
 
     @property
     def counted_rows(self) -> int | None:
-        """The rows stored in it, deleted ones too; None where neither its statistics nor its blocks tell."""
-        return counted_rows(self.rows, self.blocks)
+        """The rows stored in it, deleted ones too; None where neither its statistics nor its blocks tell.
+
+        `StoredRows.java` has the same rule. Blocks count rows also where the table has lost their revision.
+        """
+        if self.rows is not None:
+            return self.rows
+        return counted_rows(None, self.blocks or parse_alone(self.tags).blocks)
 
     @property
     def is_marked(self) -> bool:

@@ -39,7 +39,7 @@ class _Spread:
     """How the rows of a table's files are spread.
 
     Attributes:
-        stored: for each file its rows, deleted ones too, by its counts, or else by its statistics.
+        stored: for each file its rows, deleted ones too, by its counts, or else by its statistics or its blocks.
         live: those of them that are not deleted.
         lowest, highest: between which weights they lie.
         is_counted: whether the file tells how many of its rows lie in which interval.
@@ -55,9 +55,9 @@ class _Spread:
         weights = [file.weights(prunable) for file in files]
         self.lowest = np.array([low for low, _ in weights], np.int64)
         self.highest = np.array([high for _, high in weights], np.int64)
-        in_statistics = np.array([file.rows or 0 for file in files], np.float64)
+        in_log = np.array([file.counted_rows or 0 for file in files], np.float64)
         in_counts = np.bincount(counts.file, counts.rows, len(files))
-        self.stored = np.where(self.is_counted, in_counts, in_statistics)
+        self.stored = np.where(self.is_counted, in_counts, in_log)
         self.live = np.maximum(self.stored - np.array([file.deleted for file in files], np.float64), 0.0)
         # Deleted rows are taken to be spread over the weights of their file.
         kept = self.live / np.maximum(self.stored, 1)

@@ -20,7 +20,14 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
-from pyqbeast.core.format.file_tags import FileTags, of_any_revision, parse_tags, recorded_weight
+from pyqbeast.core.format.file_tags import (
+    FileTags,
+    are_blocks_told,
+    of_any_revision,
+    parse_tags,
+    recorded_weight,
+)
+from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.format.weight import checked_fraction, is_whole_number
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
@@ -211,9 +218,10 @@ class _Optimize:
         if rewrite is None:
             return None
         read = set(rewrite.paths) - copies
-        moved = [file for file, _ in tagged if file.path in read]
-        is_told = all(file.rows is not None for file in moved)
-        rows = sum((file.rows or 0) - file.deleted for file in moved) if is_told else None
+        moved = [(file, tags) for file, tags in tagged if file.path in read]
+        counts = [_rows_of(file, tags) for file, tags in moved]
+        deleted = sum(file.deleted for file, _ in moved)
+        rows = None if None in counts else sum(count or 0 for count in counts) - deleted
         return replace(rewrite, paths=sorted(copies.union(rewrite.paths)), rows=rows)
 
     def _rewrite(
@@ -291,6 +299,11 @@ def _holds_both(path: str) -> UnsupportedError:
         f"{path} holds rows that are stored a second time beside others that are not, and nobody can tell them apart: "
         "write the table anew from its source"
     )
+
+
+def _rows_of(file: LogEntry, tags: FileTags) -> int | None:
+    """The rows stored in a file, deleted ones too; None where the log does not tell."""
+    return counted_rows(file.rows, tags.blocks if are_blocks_told(file.tags, tags.blocks) else ())
 
 
 def _result(before: Iterable[LogEntry], rewrite: Rewrite, transaction: bridge.Transaction) -> OptimizeResult:

@@ -51,7 +51,7 @@ final class WeightSums implements Serializable {
     areKeysRecorded &= isPrunable; // other hashes may make one key of several
     long[] counts = isPrunable ? WeightCounts.of(tags) : null;
     double gone = file.numDeletedRecords();
-    double ofFile = counts == null ? StoredRows.orNone(file) : sum(counts);
+    double ofFile = counts == null ? StoredRows.counted(file, tags) : sum(counts);
     double live = Math.max(0, ofFile - gone);
     rows += live;
     deleted += gone;
