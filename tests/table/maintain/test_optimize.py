@@ -12,14 +12,18 @@ from pyspark.sql import functions as F
 
 from pyqbeast import (
     CommitConflictError,
+    FormatError,
     InvalidInputError,
     NotIndexedError,
     QbeastError,
     QbeastTable,
     StorageError,
+    UncertainWriteError,
     bridge,
     convert,
 )
+from pyqbeast.table.maintain import optimize
+from pyqbeast.table.maintain.optimize import OptimizeResult
 from tests.spark_session import under
 from tests.table.help import BOUNDS, count, holds, ids, load, log_entries, parquet_files, rows_2d, save
 from tests.table.relogged import relogged
@@ -101,6 +105,24 @@ def test_given_files_and_a_fraction(spark, table_path):
     table.optimize(fraction=0.3)
     assert ids(load(spark, table_path)) == list(range(4_300))
     holds(spark, table_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fate"), [(FormatError, "are as they were"), (UncertainWriteError, "may have been rewritten")]
+)
+def test_each_error_says_which_revisions_have_been_rewritten(monkeypatch, kind, fate):
+    """Not only storage ends an optimize of several revisions halfway."""
+
+    def run(self):
+        if self.revision == 2:
+            raise kind("it failed")
+        return OptimizeResult(1, 1)
+
+    monkeypatch.setattr(optimize, "_by_revision", lambda *_: {1: {"a"}, 2: {"b"}})
+    monkeypatch.setattr(optimize._Optimize, "run", run)
+    told = f"it failed; the files of revision 2 of /t {fate}, those of revision 1 have been rewritten, and no row has"
+    with pytest.raises(kind, match=f"^{told} changed$"):
+        optimize.optimize(None, "/t", None, ["a", "b"], 1)
 
 
 def test_bad_input_changes_nothing(spark, table_path):

@@ -12,11 +12,11 @@ from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
 from pyqbeast.core.errors import (
     CommitConflictError,
-    ExecutionError,
     InvalidInputError,
     NotIndexedError,
     QbeastError,
     StorageError,
+    UncertainWriteError,
     UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
@@ -96,7 +96,7 @@ def optimize(
     for revision_id, named in _by_revision(spark, path, names).items():
         try:
             result += _Optimize(spark, path, revision_id, named, fraction).run()
-        except (CommitConflictError, ExecutionError, StorageError) as error:
+        except QbeastError as error:
             if not done:
                 raise
             raise _partly(error, path, revision_id, done) from error
@@ -106,8 +106,9 @@ def optimize(
 
 def _partly(error: QbeastError, path: str, failed: int, done: Sequence[int]) -> QbeastError:
     """Each revision's files are rewritten by a commit of their own, and some are there by now."""
+    fate = "may have been rewritten" if isinstance(error, UncertainWriteError) else "are as they were"
     return type(error)(
-        f"{str(error).removesuffix(failures.UNCHANGED)}; the files of revision {failed} of {path} are as they were, "
+        f"{str(error).removesuffix(failures.UNCHANGED)}; the files of revision {failed} of {path} {fate}, "
         f"those of revision {', '.join(map(str, done))} have been rewritten, and no row has changed"
     )
 
