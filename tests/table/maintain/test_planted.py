@@ -262,6 +262,8 @@ def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
 
     def look_and_wait(*arguments):
         seen = look_at(*arguments)
+        if seen.report.level == "log":
+            return seen
         assert table.delete_rows(first, [0, 1]) == 2
         return seen
 

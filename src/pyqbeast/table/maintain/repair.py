@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pyqbeast import bridge
 from pyqbeast.core.errors import CommitConflictError
+from pyqbeast.core.problems import GAP, KEPT, REPLICATED, Problem
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.table.maintain.changed_files import changed_files
 from pyqbeast.table.maintain.plan_repair import RepairPlan, plan_repair
@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 _ATTEMPTS = 10
 #: What the table's history calls it.
 _OPERATION = "REPAIR QBEAST INDEX"
+
+#: The rules of all files together, which a log breaks or keeps whatever is in the files.
+_OF_LOG = (GAP, KEPT, REPLICATED)
 
 _CHANGED = "another writer has changed the file meanwhile; run repair again"
 
@@ -71,14 +74,7 @@ class RepairReport:
 def repair(spark: SparkSession, path: str, *, dry_run: bool) -> RepairReport:
     """Heals the newest version of the table at a path; see `QbeastTable.repair`."""
     seen = look_at(spark, path, "data")
-    plan = plan_repair(
-        seen.report.problems,
-        seen.files,
-        seen.stored,
-        seen.log.configuration,
-        seen.statistics,
-        are_tags_compared=seen.are_tags_compared,
-    )
+    plan = plan_for(seen, seen)
     report = RepairReport(without_secrets(path), dry_run, None, len(plan.changes), plan.healed, plan.left)
     if dry_run or not (plan.changes or plan.settings):
         return report
@@ -98,10 +94,11 @@ def _commit(
         if version is not None:
             files = len(plan.changes)
             return replace(report, version=version, files=files, healed=plan.healed, left=plan.left)
-        log = bridge.TableLog(spark, path)
+        now = look_at(spark, path, "log")
+        log = now.log
         if log.configuration != seen.log.configuration:
             break
-        plan = _unchanged(plan, seen, log)
+        plan = plan_for(seen, now)
         if not (plan.changes or plan.settings):
             break
     raise CommitConflictError(
@@ -109,18 +106,28 @@ def _commit(
     )
 
 
-def _unchanged(plan: RepairPlan, seen: Verified, log: bridge.TableLog) -> RepairPlan:
-    """The plan without the files that another writer has changed or removed."""
+def plan_for(seen: Verified, now: Verified) -> RepairPlan:
+    """The plan for a version whose log was looked at, by what was seen in the files of an earlier one.
+
+    What was wrong with a file that another writer has changed since is left. Trees are closed as they are now: the file
+    that was to get a block without rows may be gone, or rows may have come below a file that loses its tags.
+    """
     then = {file.path: file.logged for file in seen.files}
-    now = {file.path: file for file in log.files(with_statistics=True)}
-    gone = {path for path in plan.changes if now.get(path) != then[path]}
-    lost = [remedy for remedy in plan.healed if remedy.problem.file in gone]
-    return replace(
-        plan,
-        changes={path: change for path, change in plan.changes.items() if path not in gone},
-        healed=tuple(remedy for remedy in plan.healed if remedy.problem.file not in gone),
-        left=(*plan.left, *(Remedy(remedy.problem, _CHANGED) for remedy in lost)),
+    same = {file.path for file in now.files if file.logged == then.get(file.path)}
+    found = [problem for problem in now.report.problems if problem.rule in _OF_LOG]
+    lost: list[Problem] = []
+    for problem in seen.report.problems:
+        if problem.rule not in _OF_LOG:
+            (found if not problem.file or problem.file in same else lost).append(problem)
+    plan = plan_repair(
+        found,
+        now.files,
+        now.stored,
+        now.log.configuration,
+        seen.statistics,
+        are_tags_compared=seen.are_tags_compared and not lost,
     )
+    return replace(plan, left=(*plan.left, *(Remedy(problem, _CHANGED) for problem in lost)))
 
 
 def _metrics(plan: RepairPlan) -> Mapping[str, str]:
