@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT
 from pyqbeast.core.format.cube import CubeId
@@ -42,6 +45,59 @@ def test_rows_of_one_point_lie_in_cubes_however_deep():
         block = Block(CubeId.containing((0.3, 0.7), depth), 5, 5, 3)
         points, weights = np.array([[0.3, 0.7]] * 3), np.full(3, 5, np.int32)
         assert check_rows("file", [block], points, weights) == []
+
+
+#: On borders of cubes, at both ends and beside them.
+COORDINATES = (0.0, -0.0, 2.0**-53, 0.25, 0.3, math.nextafter(0.5, 0.0), 0.5, math.nextafter(1.0, 0.0), 1.0)
+NO_COORDINATES = (-0.5, 1.5, math.nan, math.inf)
+
+
+@st.composite
+def files(draw):
+    """Points of few values with few weights, and blocks of cubes at such points, also several of one cube."""
+    dimensions = draw(st.sampled_from([1, 2, 3, 9, 65]))
+
+    def points_of(*coordinates):
+        return st.lists(st.sampled_from(coordinates), min_size=dimensions, max_size=dimensions)
+
+    points = draw(st.lists(points_of(*COORDINATES, *NO_COORDINATES), max_size=12))
+    weights = np.array([draw(st.integers(0, 4)) for _ in points], np.int32)
+    within = [point for point in points if not set(point) & set(NO_COORDINATES)]
+    at = st.sampled_from(within) if within else points_of(*COORDINATES)
+    cubes = st.builds(CubeId.containing, at | points_of(*COORDINATES), st.sampled_from([0, 1, 2, 5, 53]))
+    blocks = st.builds(Block, cubes, st.integers(0, 2), st.integers(2, 4), st.integers(0, 3))
+    return draw(st.lists(blocks, max_size=8)), np.array(points).reshape(-1, dimensions), weights
+
+
+@given(files())
+def test_rows_lie_where_their_coordinates_say(file):
+    """Each block takes what no one before it took of the rows within its weights that its cube contains."""
+    blocks, points, weights = file
+    free = set(range(len(points)))
+    expected = []
+    for block in sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth)):
+        taken = {
+            row
+            for row in free
+            if block.cube.contains(points[row]) and block.min_weight <= weights[row] <= block.max_weight
+        }
+        free -= taken
+        if len(taken) != block.element_count:
+            text = f"holds {len(taken)} rows, the log says {block.element_count}"
+            expected.append((block.cube.to_string(), text))
+    if free:
+        expected.append(("", f"{len(free)} rows lie in none of its blocks"))
+    assert [(each.cube, each.text) for each in check_rows("file", blocks, points, weights)] == expected
+
+
+def test_a_cube_that_no_double_lies_in_has_no_rows():
+    """A face of a cube deeper than doubles reach is rounded to the number beside it."""
+    beside = Block(CubeId(1, (1, *[0] * 52, 1)), 5, 5, 1)
+    points, weights = np.array([[0.5]]), np.array([5], np.int32)
+    assert [problem.rule for problem in check_rows("file", [beside], points, weights)] == [
+        "element count",
+        "rows lie in blocks",
+    ]
 
 
 def test_a_block_that_closes_a_gap_takes_no_row_from_one_below():

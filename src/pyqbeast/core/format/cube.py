@@ -11,9 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import CUBE_SYMBOLS, MOST_CUBE_LEVELS
 from pyqbeast.core.format.stored_text import shown
@@ -131,18 +128,14 @@ class CubeId:
         return tuple((low, low + self.width) for low in self.lower)
 
     def contains(self, point: Sequence[float]) -> bool:
-        """Whether the point lies in the cube, see `holds`."""
-        return bool(self.holds(np.array([point], np.float64))[0])
-
-    def holds(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """For each of n points whether it lies in the cube: lower faces belong to it, upper faces only at 1.0.
+        """Whether the point lies in the cube: lower faces belong to it, upper faces only at 1.0.
 
         From some 53 levels on a cube may be so narrow that both of its faces are one number.
         """
-        inside = np.ones(len(points), bool)
-        for x, (low, high) in zip(points.T, self.bounds(), strict=True):
-            inside &= (x == low) | ((x >= low) & (x < high)) | ((x == 1.0) & (high == 1.0))
-        return inside
+        return all(
+            x == low or low <= x < high or x == high == 1.0
+            for x, (low, high) in zip(point, self.bounds(), strict=True)
+        )
 
     def to_string(self) -> str:
         """The id as stored: per level ceil(d/6) symbols; the root is the empty text."""

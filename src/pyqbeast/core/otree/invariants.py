@@ -24,6 +24,7 @@ from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.format.weight_counts import count_weights, parse_weights_tag, weights_tag
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus, kept_above
+from pyqbeast.core.otree.tree import halved
 from pyqbeast.core.problems import (
     COLUMNS_EXIST,
     ELEMENT_COUNT,
@@ -119,21 +120,54 @@ def check_rows(
     """
     problems = []
     free = np.ones(len(weights), bool)
+    rows_of = _rows_of_cubes({block.cube.path for block in blocks}, points)
     # A block without rows only closes a gap, and its weight may be that of a row in a cube below. So it is
     # tried last.
     for block in sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth)):
         name = block.cube.to_string()
-        inside = (
-            free & block.cube.holds(points) & (weights >= block.min_weight) & (weights <= block.max_weight)
-        )
-        count = int(inside.sum())
+        rows = rows_of[block.cube.path]
+        weight = weights[rows]
+        inside = rows[free[rows] & (weight >= block.min_weight) & (weight <= block.max_weight)]
+        count = len(inside)
         if count != block.element_count:
             text = f"holds {count} rows, the log says {block.element_count}"
             problems.append(Problem(ELEMENT_COUNT, file, name, text))
-        free &= ~inside
+        free[inside] = False
     if free.any():
         problems.append(Problem(IN_BLOCKS, file, "", f"{int(free.sum())} rows lie in none of its blocks"))
     return problems
+
+
+def _rows_of_cubes(
+    paths: Collection[tuple[int, ...]], points: NDArray[np.float64]
+) -> dict[tuple[int, ...], NDArray[np.int64]]:
+    """The numbers of the points that lie in each cube, by its path.
+
+    A file may have thousands of blocks, so the points go down from the root level by level, as they do in a write. A
+    point that is not in 0..1 lies in no cube.
+    """
+    children: dict[tuple[int, ...], set[int]] = {}
+    for path in paths:
+        for depth, child in enumerate(path):
+            children.setdefault(path[:depth], set()).add(child)
+    found = dict.fromkeys(paths, np.empty(0, np.int64))
+    at = np.flatnonzero(((points >= 0.0) & (points <= 1.0)).all(axis=1))
+    waiting: list[tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.float64]]] = [((), at, points[at])]
+    while waiting:
+        path, at, inside = waiting.pop()
+        if path in found:
+            found[path] = at
+        if path not in children or not len(at):
+            continue
+        side, inner = halved(inside)
+        order = np.argsort(side, kind="stable")
+        ordered, numbers = side[order], np.array([*children[path]], side.dtype)
+        starts = np.searchsorted(ordered, numbers, side="left")
+        ends = np.searchsorted(ordered, numbers, side="right")
+        for child, start, end in zip(children[path], starts, ends, strict=True):
+            part = order[start:end]
+            waiting.append(((*path, child), at[part], inner.take(part, axis=0)))
+    return found
 
 
 def check_counts(

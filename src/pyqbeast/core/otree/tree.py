@@ -167,7 +167,7 @@ class _Builder:
             self.expected[node] += float(self.rows.counts[at[:staying]].sum())
             if staying == len(at):
                 continue
-            side, inner = _halved(points[staying:])
+            side, inner = halved(points[staying:])
             order = np.argsort(side, kind="stable")  # stable: within a child the rows stay ordered by weight
             starts = np.flatnonzero(np.diff(side[order], prepend=-1))
             for part in np.split(order, starts[1:]):
@@ -208,7 +208,7 @@ class _Builder:
         return within
 
 
-def _halved(points: Doubles) -> tuple[NDArray[np.unsignedinteger], Doubles]:
+def halved(points: Doubles) -> tuple[NDArray[np.unsignedinteger], Doubles]:
     """One level down: the number of the child that holds each point, and the point inside that child."""
     doubled = 2.0 * points
     upper = doubled >= 1.0
