@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, FileTags
+from pyqbeast.core.format.file_tags import Block, FileTags, indexed_files
 from pyqbeast.core.format.hashed_layout import column_names
 from pyqbeast.core.format.weight_counts import rows_of_files
 from pyqbeast.core.otree.compaction import is_copy
@@ -155,12 +155,11 @@ def _check_index(table: LoggedTable, files: Sequence[VerifiedFile], problems: li
     """The trees of cubes, and the columns that they are of; returns notes."""
     stored = table.revisions
     notes = []
-    used = {file.tags.revision_id for file in files} - {STAGING_REVISION}
-    for number in sorted({*used, stored.last_id} & set(stored.revisions)):
+    indexed = indexed_files(files)
+    for number in sorted({*indexed, stored.last_id} & set(stored.revisions)):
         problems += check_columns(stored.get(number), [*table.columns])
-    for number in sorted(used):
+    for number, of_revision in indexed.items():
         revision = stored.get(number)
-        of_revision = [file for file in files if file.tags.revision_id == number]
         # The rows of copies are read from files of other cubes, and checked there.
         copies: list[Sequence[Block]] = []
         blocks: list[Sequence[Block]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from pyqbeast.core.format.file_tags import (
     FileTags,
     Mark,
     blocks_to_json,
+    indexed_files,
     mark_of,
     parse_tags,
     weight_bounds,
@@ -42,6 +44,15 @@ def parse(blocks, revision="1"):
 
 def test_the_published_tag():
     assert parse(TAG) == FileTags(1, TWO, None)
+
+
+def test_the_files_of_each_revision():
+    """Those without an index are of none."""
+    files = [SimpleNamespace(tags=FileTags(number, ()), at=at) for at, number in enumerate([7, 0, 1, 7])]
+    assert [(number, [file.at for file in own]) for number, own in indexed_files(files).items()] == [
+        (1, [2]),
+        (7, [0, 3]),
+    ]
 
 
 def test_blocks_are_written_with_replicated_last():

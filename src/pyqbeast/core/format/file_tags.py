@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import (
@@ -97,6 +97,17 @@ class FileTags(NamedTuple):
     problem: str | None = None
 
 
+class TaggedFile(Protocol):
+    """A file of which it is known what its tags say."""
+
+    @property
+    def tags(self) -> FileTags:
+        """That."""
+
+
+TAGGED = TypeVar("TAGGED", bound=TaggedFile)
+
+
 class Mark(enum.Enum):
     """What damaged tags say of whether a file is marked."""
 
@@ -152,6 +163,18 @@ def parse_tags(tags: Mapping[str, str] | None, dimensions_of: Callable[[int], in
         return FileTags(revision_id, tuple(_blocks(tags, dimensions)))
     except FormatError as error:
         return FileTags(STAGING_REVISION, (), f"index tags cannot be used: {error}")
+
+
+def indexed_files(files: Iterable[TAGGED]) -> dict[int, list[TAGGED]]:
+    """The files of each revision, by its number and in their order, but for those without an index.
+
+    A table may have thousands of revisions.
+    """
+    found: dict[int, list[TAGGED]] = {}
+    for file in files:
+        if file.tags.revision_id != STAGING_REVISION:
+            found.setdefault(file.tags.revision_id, []).append(file)
+    return dict(sorted(found.items()))
 
 
 def parse_alone(tags: Mapping[str, str] | None) -> FileTags:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import FileTags
+from pyqbeast.core.format.file_tags import FileTags, indexed_files
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
@@ -192,15 +192,15 @@ class _Look:
 
     def _of_trees(self) -> Iterator[tuple[Concern, str, list[Command]]]:
         problems: dict[Concern, dict[int, list[Problem]]] = {Concern.gaps: {}, Concern.kept_rows: {}}
-        for number, revision in self.table.revisions.revisions.items():
-            blocks = [
-                b for file in self.table.files if file.tags.revision_id == number for b in file.tags.blocks
-            ]
+        revisions = self.table.revisions.revisions
+        for number, files in indexed_files(self.table.files).items():
+            if number not in revisions:
+                continue
+            blocks = [block for file in files for block in file.tags.blocks]
             copied = {block.cube for block in blocks if block.replicated}
-            if number != STAGING_REVISION:
-                for problem in check_tree(number, IndexStatus.from_blocks(revision, blocks), copied):
-                    concern = Concern.gaps if problem.rule == GAP else Concern.kept_rows
-                    problems[concern].setdefault(number, []).append(problem)
+            for problem in check_tree(number, IndexStatus.from_blocks(revisions[number], blocks), copied):
+                concern = Concern.gaps if problem.rule == GAP else Concern.kept_rows
+                problems[concern].setdefault(number, []).append(problem)
         texts = {
             Concern.gaps: "have no parent",
             Concern.kept_rows: "hold rows lighter than what an ancestor keeps",

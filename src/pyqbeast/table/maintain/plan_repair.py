@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pyqbeast.core.format.constants import (
-    STAGING_REVISION,
     TAG_BLOCKS,
     TAG_KEY_ROWS,
     TAG_MAX_ROW_WEIGHT,
@@ -19,7 +18,13 @@ from pyqbeast.core.format.constants import (
     TAG_REVISION,
     TAG_WEIGHTS,
 )
-from pyqbeast.core.format.file_tags import INDEX_TAGS, are_legacy, blocks_to_json, of_any_revision
+from pyqbeast.core.format.file_tags import (
+    INDEX_TAGS,
+    are_legacy,
+    blocks_to_json,
+    indexed_files,
+    of_any_revision,
+)
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.invariants import check_tree
@@ -224,12 +229,8 @@ class _Plan:
     def close_trees(self, stored: RevisionSet, problems: Iterable[Problem]) -> None:
         """Keeps the trees of the files that stay indexed without gaps."""
         is_closed = True
-        for number in sorted({file.tags.revision_id for file in self.files.values()} - {STAGING_REVISION}):
-            files = [
-                file
-                for file in self.files.values()
-                if file.tags.revision_id == number and TAG_REVISION in self._tags_of(file)
-            ]
+        for number, of_revision in indexed_files(self.files.values()).items():
+            files = [file for file in of_revision if TAG_REVISION in self._tags_of(file)]
             blocks = {file.path: file.tags.blocks for file in files if not is_copy(file.tags.blocks)}
             copied = {block.cube for file in files if is_copy(file.tags.blocks) for block in file.tags.blocks}
             status = IndexStatus.from_blocks(

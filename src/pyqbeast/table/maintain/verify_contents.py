@@ -25,7 +25,7 @@ from pyqbeast.bridge.file_contents import (
 )
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.file_tags import Block, indexed_files
 from pyqbeast.core.format.types import DATE, TIMESTAMP, type_when_indexed
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import (
@@ -101,12 +101,12 @@ def check_contents(
     damaged = {problem.file for problem in problems if problem.rule == READABLE}
     problems += [problem for problem in seen.problems if problem.file not in damaged]
     whole = [file for file in files if file.path not in damaged]
-    prunable = log.prunable_revisions
+    prunable, columns = log.prunable_revisions, log.schema.fieldNames()
     notes: list[str] = []
     compared = {f.path for f in whole if f.tags.revision_id == STAGING_REVISION or is_copy(f.tags.blocks)}
-    for number in sorted({file.tags.revision_id for file in whole} - {STAGING_REVISION}):
-        of_revision = [f for f in whole if f.tags.revision_id == number and not is_copy(f.tags.blocks)]
-        if of_revision and not check_columns(stored.get(number), log.schema.fieldNames()):
+    indexed = indexed_files(f for f in whole if not is_copy(f.tags.blocks))
+    for number, of_revision in indexed.items():
+        if not check_columns(stored.get(number), columns):
             _log.info("%s: comparing the tags of %d files with their rows", log.path, len(of_revision))
             elsewhere = [f"revision {number}: {why}" for why in _placed_otherwise(spark, stored.get(number))]
             notes += elsewhere
