@@ -344,7 +344,8 @@ def test_what_is_wrong_with_a_log(pyqbeast, table, tmp_path):
     assert rules == {"the file exists": lost.name, "file size": kept.name}
     (note,) = report["notes"]
     assert note.startswith(
-        f"1 files of 0.0 MB in the table's folder are named nowhere in the log, such as file:{copy}"
+        f"1 files of 0.0 MB in the table's folder are named by no version within the table's retention, "
+        f"such as file:{copy}"
     )
 
 
@@ -401,6 +402,7 @@ def test_files_that_versions_before_needed_are_no_orphans(pyqbeast, table, tmp_p
         log.write_text("\n".join(map(json.dumps, [{"metaData": metadata}, {"remove": remove}])))
         report = json.loads(pyqbeast("verify", copy, "--level", "log", "--output", "json").output)
         assert (report["files"], len(report["notes"])) == (20, orphans), properties
+        assert all("later versions have replaced them" in note for note in report["notes"])
 
 
 def test_a_time_of_no_known_unit_is_refused_with_one_that_is(pyqbeast, tmp_path):

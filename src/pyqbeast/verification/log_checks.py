@@ -37,7 +37,7 @@ class LoggedTable:
         entries: the live files.
         tags: what the tags of each entry say.
         on_disk: each entry as storage has it.
-        orphans: the locations and sizes of files in the table's folder that the log names nowhere.
+        orphans: the locations and sizes of files in the table's folder that no version within its retention names.
     """
 
     revisions: RevisionSet
@@ -211,7 +211,8 @@ def _note_of_orphans(orphans: Sequence[tuple[str, int]]) -> list[str]:
         return []
     size, first = sum(size for _, size in orphans), without_secrets(min(orphans)[0])
     return [
-        f"{len(orphans)} files of {size / 1e6:.1f} MB in the table's folder are named nowhere in the log, such as "
-        f"{first}: writes that failed or still run left them, and clean() deletes them when they are older than the "
-        "table's retention"
+        f"{len(orphans)} files of {size / 1e6:.1f} MB in the table's folder are named by no version within the "
+        f"table's retention, such as {first}: later versions have replaced them, or writes that failed or still run "
+        "left them. clean() deletes those that are older than the retention; versions that they belonged to cannot be "
+        "read any more then"
     ]

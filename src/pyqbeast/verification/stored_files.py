@@ -36,7 +36,8 @@ _INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
 def files_on_disk(
     table: Location, snapshot: Snapshot, storage_options: locations.Options
 ) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:
-    """The live files, and the locations and sizes of files in the table's folder that the log names nowhere.
+    """The live files, and the locations and sizes of files in the table's folder that no version within its retention
+    names.
 
     Args:
         table: where it lies.

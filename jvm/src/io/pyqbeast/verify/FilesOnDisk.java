@@ -48,7 +48,7 @@ public final class FilesOnDisk {
   /**
    * Writes a line of JSON a live file: its path in the log, its whole location, its bytes (null where it is missing), and
    * the location and bytes of the file that its deletion vector lies in. The last line names the orphans, an array of
-   * locations and sizes: files in the table's folder that the log names nowhere.
+   * locations and sizes: files in the table's folder that no version within its retention names.
    */
   public static void listTo(TableLog log, String target) {
     Door.reading(log.session(), "the files of " + log.path())
