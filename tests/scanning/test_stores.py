@@ -142,6 +142,41 @@ def test_what_verify_notes_holds_no_password(tmp_path):
     assert "user:***@" in note
 
 
+@pytest.mark.parametrize("may_list", [True, False])
+def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may_list):
+    """Who may not list their folder asks for each, and a file that is missing is found either way."""
+    source = indexed_table(tmp_path / "source", *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
+    memory, cloned = fsspec.filesystem("memory"), f"/cloned-{may_list}"
+    memory.put(str(source), f"{cloned}/source", recursive=True)
+    for commit_file in (source / "_delta_log").glob("*.json"):
+        text = commit_file.read_text().replace('"part-', f'"memory://{cloned}/source/part-')
+        memory.pipe(f"{cloned}/clone/_delta_log/{commit_file.name}", text.encode())
+    asked = []
+    ls, size = type(memory).ls, type(memory).size
+
+    def listing(store, path, *args, **options):
+        if "source" in path and not may_list:
+            raise PermissionError(path)
+        return ls(store, path, *args, **options)
+
+    def sizing(store, path):
+        asked.append(path.rpartition("/")[2])
+        return size(store, path)
+
+    monkeypatch.setattr(type(memory), "ls", listing)
+    monkeypatch.setattr(type(memory), "size", sizing)
+    assert verify_log(f"memory://{cloned}/clone").problems == ()
+    assert len(asked) == (0 if may_list else 10)
+    memory.rm(f"{cloned}/source/part-3.parquet")
+    with memory.open(f"{cloned}/source/part-4.parquet", "ab") as file:
+        file.write(b"more")
+    problems = verify_log(f"memory://{cloned}/clone").problems
+    assert {each.file.rpartition("/")[2]: each.rule for each in problems} == {
+        "part-3.parquet": "the file exists",
+        "part-4.parquet": "file size",
+    }
+
+
 @pytest.mark.parametrize(
     "url", ["zip://table::{}", "zip://table/::file://{}", "zip://table::memory://a/chained.zip"]
 )

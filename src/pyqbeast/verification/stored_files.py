@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -71,6 +71,8 @@ class _Storage:
         self._named: set[str] = set()
         #: The file systems of files outside the table's folder, which a shallow clone has.
         self._elsewhere: dict[str, Any] = {}
+        #: What folders of such files list: sizes by name, by file system and folder.
+        self._listed: dict[tuple[Any, str], dict[str, int | None]] = {}
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
     def look_up(self, file: LiveFile) -> FileOnDisk:
@@ -130,13 +132,35 @@ class _Storage:
         # Files of a folder that two links lead to are listed by one of their paths.
         if size is not None or (is_unlisted and not is_local(self._system)):
             return size
+        system = self._elsewhere.get(path)
+        listed = None if system is None or is_local(system) else self._listed_size(path, system)
+        if listed is not None:
+            return listed
         try:
             with locations.storage_errors(f"looking for {path}"):
                 if is_unlisted and not Path(path).is_file():
                     return None
-                return int(self._elsewhere.get(path, self._system).size(path))
+                return int((system or self._system).size(path))
         except (FileNotFoundError, ValueError):
             return None
+
+    def _listed_size(self, path: str, system: Any) -> int | None:  # noqa: ANN401 (fsspec's)
+        """The size of a file outside the table's folder, as its own folder lists it; None where that does not tell.
+
+        A shallow clone may have 100,000 such files. Who may read them need not be allowed to list them.
+        """
+        folder, _, name = path.rpartition("/")
+        sizes = self._listed.get((system, folder))
+        if sizes is None:
+            sizes = self._listed[system, folder] = {}
+            failures = (StorageError, *locations.ABSENT)
+            with contextlib.suppress(*failures), locations.storage_errors(f"listing {folder}"):
+                # Object stores cache listings, and files may have gone since.
+                system.invalidate_cache(folder)
+                for info in system.ls(folder, detail=True):
+                    if info["type"] == "file":
+                        sizes[info["name"].rpartition("/")[2]] = info["size"]
+        return sizes.get(name)
 
     def _location(self, path: str) -> str:
         if path.startswith(self._root + "/"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -109,6 +111,22 @@ def test_a_shallow_clone_is_verified_where_its_files_lie(spark, table_path):
     save(rows_2d(spark, 10, first=300), clone)
     assert holds(spark, clone).optimize().changed
     assert (count(load(spark, clone)), count(load(spark, table_path))) == (308, 300)
+
+
+def test_files_that_a_shallow_clone_has_lost_or_has_otherwise(spark, table_path):
+    for first in (0, 300):
+        save(rows_2d(spark, 300, first=first), table_path)
+    clone = table_path + " of it"
+    spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table_path}`")
+    lost, longer, *_ = sorted(Path(table_path).glob("*.parquet"))
+    lost.unlink()
+    with longer.open("ab") as file:
+        file.write(b"more")
+    problems = QbeastTable.for_path(spark, clone).verify(level="log").problems
+    assert {Path(problem.file).name: problem.rule for problem in problems} == {
+        lost.name: "the file exists",
+        longer.name: "file size",
+    }
 
 
 @pytest.mark.parametrize("text", ["VARCHAR(10)", "CHAR(5)"])

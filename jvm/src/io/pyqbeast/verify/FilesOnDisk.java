@@ -36,10 +36,17 @@ public final class FilesOnDisk {
   /** The locations of live data files and vectors. */
   private final Set<String> named = new HashSet<>();
 
+  /** The sizes of what folders outside the table's folder list, by folder and name. */
+  private final Map<Path, Map<String, Long>> elsewhere = new HashMap<>();
+
+  /** The table's folder. */
+  private final String root;
+
   private FilesOnDisk(DeltaLog log) throws IOException {
     this.log = log;
     this.conf = log.newDeltaHadoopConf();
     FileSystem files = log.dataPath().getFileSystem(conf);
+    this.root = files.makeQualified(log.dataPath()) + "/";
     for (FileStatus each : Listing.below(files, log.dataPath(), one -> !isHidden(one.getPath().getName()))) {
       sizes.put(each.getPath().toString(), each.getLen());
     }
@@ -115,10 +122,34 @@ public final class FilesOnDisk {
     }
     try {
       Path path = new Path(location);
-      return path.getFileSystem(conf).getFileStatus(path).getLen();
+      FileSystem files = path.getFileSystem(conf);
+      Long listed = location.startsWith(root) ? null : listed(files, path.getParent()).get(path.getName());
+      return listed == null ? files.getFileStatus(path).getLen() : listed;
     } catch (FileNotFoundException | IllegalArgumentException e) {
       return null;
     }
+  }
+
+  /**
+   * The sizes of the files in a folder outside the table's folder, by name. A shallow clone may have 100,000 of them.
+   * Who may read them need not be allowed to list them: then there are none, and each is asked for by itself.
+   */
+  private Map<String, Long> listed(FileSystem files, Path folder) {
+    return elsewhere.computeIfAbsent(
+        folder,
+        each -> {
+          Map<String, Long> found = new HashMap<>();
+          try {
+            for (FileStatus file : files.listStatus(each)) {
+              if (file.isFile()) {
+                found.put(file.getPath().getName(), file.getLen());
+              }
+            }
+          } catch (IOException e) {
+            found.clear();
+          }
+          return found;
+        });
   }
 
   /** Whether a name is none of the table's rows: the log, checksums, change data, what a query engine keeps. */
