@@ -6,6 +6,7 @@ A file that cannot be read is one finding. The others are checked as if it were 
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ from pyqbeast.bridge.file_contents import (
 )
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import Block, indexed_files
+from pyqbeast.core.format.file_tags import indexed_files, parse_tags
+from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.format.types import DATE, TIMESTAMP, type_when_indexed
 from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import (
@@ -51,6 +53,7 @@ _log = logging.getLogger(__name__)
 _ONE_CALENDAR = -2_208_988_800_000
 
 _REPORT = "rule string, file string, cube string, text string, truth string"
+_LOGGED = StructType().add("location", "string").add("path", "string").add("tags", "string")
 
 
 @dataclass(frozen=True)
@@ -264,8 +267,10 @@ def _check_rows(
         *point,
         bridge.row_weight(rows, revision.hashed_columns).alias("w"),
     )
-    logged = {file.location: (file.path, file.tags.blocks, file.logged.tags) for file in files}
-    return [Problem(*row) for row in _checked(seen, logged, are_placed=are_placed).collect()]
+    texts = [(file.location, file.path, json.dumps(dict(file.logged.tags))) for file in files]
+    logged = bridge.local_frame(spark, _LOGGED, [list(column) for column in zip(*texts, strict=True)])
+    found = _checked(seen, logged, revision.dimensions, are_placed=are_placed)
+    return [Problem(*row) for row in found.collect()]
 
 
 def _types_are_lost(log: bridge.TableLog, revision: Revision, untold: Iterable[str]) -> bool:
@@ -277,19 +282,23 @@ def _types_are_lost(log: bridge.TableLog, revision: Revision, untold: Iterable[s
     return revision.hashed_as is None and any(log.has_widened(column) for column in untold)
 
 
-def _checked(
-    seen: DataFrame, logged: Mapping[str, tuple[str, Sequence[Block], Mapping[str, str]]], *, are_placed: bool
-) -> DataFrame:
-    def check(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
-        file, blocks, tags = logged[key[0].as_py()]
-        *coordinate, weights = (column.to_numpy() for column in rows.columns[1:])
-        points = np.column_stack(coordinate)
-        bounded = blocks_of_rows(tags, blocks)
-        compare = check_rows if are_placed else check_counts
-        found = compare(file, bounded, points, weights)
-        found += check_weights(file, tags, points, weights)
+def _checked(seen: DataFrame, logged: DataFrame, dimensions: int, *, are_placed: bool) -> DataFrame:
+    """What the log says wrongly of rows. A task gets the tags of the files whose rows it sees, and of no others."""
+
+    def check(rows: pa.Table, of_file: pa.Table) -> pa.Table:
+        found: list[Problem] = []
+        # A file may have no rows.
+        if rows.num_rows:
+            _, file, text = (column[0].as_py() for column in of_file.columns)
+            tags = read_json(text, "tags")
+            bounded = blocks_of_rows(tags, parse_tags(tags, lambda _: dimensions).blocks)
+            *coordinate, weights = (column.to_numpy() for column in rows.columns[1:])
+            points = np.column_stack(coordinate)
+            compare = check_rows if are_placed else check_counts
+            found += compare(file, bounded, points, weights)
+            found += check_weights(file, tags, points, weights)
         fields = ([getattr(problem, name) for problem in found] for name in names)
         return pa.table(dict(zip(names, (pa.array(field, pa.string()) for field in fields), strict=True)))
 
     names = [field.split()[0] for field in _REPORT.split(", ")]
-    return seen.groupBy("location").applyInArrow(check, _REPORT)
+    return seen.groupBy("location").cogroup(logged.groupBy("location")).applyInArrow(check, _REPORT)
