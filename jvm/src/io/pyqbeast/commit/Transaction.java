@@ -16,7 +16,6 @@ import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
-import io.pyqbeast.spark.SessionCopy;
 import io.pyqbeast.spark.Snapshots;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -305,7 +304,7 @@ public final class Transaction extends LaidOutTransaction {
   }
 
   private Dataset<Row> inOwnSession(Dataset<Row> data, int pageRows) {
-    SparkSession own = SessionCopy.of(session);
+    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
     if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
       own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
     }

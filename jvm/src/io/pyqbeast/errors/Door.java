@@ -7,7 +7,6 @@ import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.time.DateTimeException;
 import java.util.stream.Stream;
-import org.apache.spark.SparkContext;
 import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.api.python.PythonException;
 import org.apache.spark.sql.AnalysisException;
@@ -17,10 +16,9 @@ import org.apache.spark.sql.delta.DeltaThrowable;
 import scala.Option;
 
 /**
- * Every call from Python goes through a door, which does three things. It sets the session of the thread: Delta looks
- * for a thread's active session, and a new thread of Python's has none. It gives all jobs of the call the tag by which
- * {@code interruptAll} of the session finds them: Spark itself tags those of queries only. It also turns exceptions into
- * ones that say what was going on, why it failed, and what became of the table.
+ * Every call from Python goes through a door, which does two things. It sets the session of the thread: Delta looks
+ * for a thread's active session, and a new thread of Python's has none. It also turns exceptions into ones that say
+ * what was going on, why it failed, and what became of the table.
  */
 public final class Door {
   /** The code that a call runs. */
@@ -55,19 +53,12 @@ public final class Door {
 
   public <T> T open(Body<T> body) {
     Option<SparkSession> before = SparkSession.getActiveSession();
-    SparkContext context = session.sparkContext();
-    String tag = ((org.apache.spark.sql.classic.SparkSession) session).sessionJobTag();
-    boolean wasTagged = context.getJobTags().contains(tag);
     SparkSession.setActiveSession(session);
-    context.addJobTag(tag);
     try {
       return body.run();
     } catch (Exception e) {
       throw Door.<RuntimeException>unchecked(forPython(e));
     } finally {
-      if (!wasTagged) {
-        context.removeJobTag(tag);
-      }
       if (before.isDefined()) {
         SparkSession.setActiveSession(before.get());
       } else {

@@ -8,7 +8,6 @@ import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
-import io.pyqbeast.spark.SessionCopy;
 import java.io.File;
 import java.util.List;
 import java.util.Map;
@@ -103,7 +102,7 @@ public final class FileContents {
    * stops no query.
    */
   public static SparkSession lenient(SparkSession session) {
-    SparkSession lenient = SessionCopy.of(session);
+    SparkSession lenient = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
     lenient.conf().set("spark.sql.files.ignoreCorruptFiles", "true");
     // Writers of Parquet leave a checksum with each page, which readers by default do not look at.
     lenient.conf().set("parquet.page.verify-checksum.enabled", "true");

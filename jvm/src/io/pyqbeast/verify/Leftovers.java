@@ -3,7 +3,6 @@ package io.pyqbeast.verify;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.spark.SessionCopy;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
@@ -68,7 +67,7 @@ public final class Leftovers {
     String statement =
         "VACUUM delta.`" + log.path().replace("`", "``") + "` FULL" + (hours < 0 ? "" : " RETAIN " + hours + " HOURS")
             + (dryRun ? " DRY RUN" : "");
-    SparkSession own = SessionCopy.of(log.session());
+    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) log.session()).cloneSession();
     own.conf().set(IGNORES_HOURS, "false");
     List<String> paths = new ArrayList<>();
     // It prints how many there were, to where the command line has its output.
