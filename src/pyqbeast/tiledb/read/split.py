@@ -102,9 +102,10 @@ def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
             highs += fragment.leaves.highs[0][tiles].tolist()
     if not highs:
         return []
+    highs.sort()
     cells = sum(int(fragment.tile_cells(tiles).sum()) for fragment, tiles in chosen.items())
     count = min(len(highs), max(-(-cells // _CELLS), _FEWEST))
-    cuts = sorted({sorted(highs)[len(highs) * i // count - 1] for i in range(1, count)} - {max(highs)})
+    cuts = sorted({highs[len(highs) * i // count - 1] for i in range(1, count)} - {highs[-1]})
     starts = [None, *(_after(cut, first.datatype.dtype) for cut in cuts)]
     boxes = [_narrowed(request, start, end) for start, end in zip(starts, [*cuts, None], strict=True)]
     return [box for box in boxes if box is not None]
