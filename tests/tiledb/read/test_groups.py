@@ -32,7 +32,8 @@ def _joined(fragments):
     """The groups by the plain rule: whoever overlaps one of a group belongs to it."""
     groups = []
     for fragment in fragments:
-        near = [group for group in groups if any(fragment.may_overlap(other) for other in group)]
+        domain = fragment.footer.non_empty_domain
+        near = [g for g in groups if any(domain.intersects(f.footer.non_empty_domain) for f in g)]
         groups = [group for group in groups if group not in near]
         groups.append([*(f for group in near for f in group), fragment])
     return {frozenset(f.name.text for f in group) for group in groups}

@@ -10,7 +10,19 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
-from pyqbeast.tiledb import commit_fragments, stage_fragment, write_array, write_metadata
+from pyqbeast.tiledb import (
+    ArraySchema,
+    Datatype,
+    attribute,
+    commit_fragments,
+    create_array,
+    dimension,
+    stage_fragment,
+    write_array,
+    write_metadata,
+)
+from pyqbeast.tiledb.read import split as splitting
+from pyqbeast.tiledb.write import commit as committing
 from pyqbeast.tiledb.write.commit import abort_fragments, refuse_duplicates, replace_cells
 from tests.tiledb.arrays import consolidate, forty_cells, oracle, oracle_table, same_as_oracle, small_array
 from tests.tiledb.failing import FailingFileSystem
@@ -147,6 +159,62 @@ def test_duplicates_are_refused_or_kept(tmp_path):
     ):
         refuse_duplicates(array, names)
     refuse_duplicates(array, [names[0], stage_fragment(array, forty_cells(2), 10)])
+
+
+@pytest.mark.parametrize("first", [Datatype.STRING_ASCII, Datatype.INT64, Datatype.FLOAT64])
+@pytest.mark.parametrize("apart", [True, False])
+def test_duplicates_are_found_among_any_tasks(tmp_path, monkeypatch, first, apart):
+    """In whichever fragments, tiles and ranges the two cells lie. -0.0 and 0.0 are two coordinates."""
+    monkeypatch.setattr(splitting, "_CELLS", 20)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        cells = rng.permutation(300)
+        keys = {
+            Datatype.STRING_ASCII: ["", "\0", "a", "a\0", *(f"k{i:02}" for i in range(26))],
+            Datatype.INT64: [0, 999_999, *range(500, 528)],
+            Datatype.FLOAT64: [-0.0, 0.0, 5e-324, *np.linspace(-9.0, 8.0, 27)],
+        }[first]
+        domain = {Datatype.INT64: (0, 999_999), Datatype.FLOAT64: (-9.0, 9.0)}.get(first)
+        k, x = dimension("k", first, domain), dimension("x", Datatype.INT64, (0, 9))
+        uri = str(tmp_path / str(seed))
+        create_array(uri, ArraySchema((k, x), (attribute("v", Datatype.INT64),), capacity=7))
+        array = tiledb.open_array(uri)
+        parts = np.array_split(cells, [40, 41, 130, 200])
+        if not apart:
+            one, two = rng.choice(len(parts), 2, replace=False)
+            parts[two] = np.append(parts[two], rng.choice(parts[one]))
+        names = [
+            stage_fragment(
+                array, pa.table({"k": [keys[i // 10] for i in part], "x": part % 10, "v": part}), 10
+            )
+            for part in parts
+        ]
+        if apart:
+            refuse_duplicates(array, names)
+        else:
+            with pytest.raises(InvalidInputError, match="two tasks wrote the same coordinates"):
+                refuse_duplicates(array, names)
+
+
+def test_each_tile_is_read_once_for_duplicates(tmp_path, monkeypatch):
+    """However many tasks have written between each other's cells: a commit took the square of their number."""
+    monkeypatch.setattr(splitting, "_CELLS", 50)
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    array = tiledb.open_array(uri)
+    rows = np.arange(400)
+    parts = [pa.table({"x": rows[k::10], "v": rows[k::10].astype(np.int32)}) for k in range(10)]
+    names = [stage_fragment(array, part, 10) for part in parts]
+    tiles_read = []
+    read_column = committing.read_column
+
+    def noted(fragment, column, tiles):
+        tiles_read.extend((fragment.name.text, tile) for tile in tiles.tolist())
+        return read_column(fragment, column, tiles)
+
+    monkeypatch.setattr(committing, "read_column", noted)
+    refuse_duplicates(array, names)
+    assert sorted(tiles_read) == sorted((name, tile) for name in names for tile in range(3))
 
 
 def test_an_array_that_is_vacuumed_while_it_is_listed(tmp_path, monkeypatch):

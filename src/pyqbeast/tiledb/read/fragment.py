@@ -87,14 +87,6 @@ class Fragment(FragmentMetadata):
         leaves = self.rtree.leaves
         return None if leaves is None else as_read(leaves, self.schema.dimension_fields)
 
-    def may_overlap(self, other: Fragment) -> bool:
-        """Whether cells of both may have the same coordinates."""
-        one, two = self.footer.non_empty_domain, other.footer.non_empty_domain
-        if one is None or two is None:
-            return False
-        sides = zip(one.ranges, two.ranges, self.schema.dimension_fields, strict=True)
-        return all(d.is_rounded or a.intersects(b) for a, b, d in sides)
-
 
 def as_read(rectangles: MBRs, dimensions: Sequence[Field]) -> MBRs:
     """Stored rectangles around cells, so that they hold the cells as these are read.

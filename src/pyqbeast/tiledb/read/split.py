@@ -65,7 +65,7 @@ def split(array: Array, request: Request) -> list[Part]:
             tiles = choose_tiles(group, request, False)[0][group[0]]
             parts += [Part(numbers, piece) for piece in _pieces(group[0], tiles)]
         else:
-            parts += [Part(numbers, box=box) for box in _ranges(group, request)]
+            parts += [Part(numbers, box=box) for box in ranges_of(group, request, _FEWEST)]
     return parts
 
 
@@ -92,8 +92,14 @@ def _pieces(fragment: Fragment, tiles: npt.NDArray[np.intp]) -> list[npt.NDArray
     return [piece for piece in np.array_split(tiles, count) if piece.size]
 
 
-def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
-    """Ranges of the first dimension with about as many cells each. They end where tiles do."""
+def ranges_of(group: Sequence[Fragment], request: Request, fewest: int) -> list[MBR]:
+    """Ranges of the first dimension with about as many cells each. They end where tiles do.
+
+    Args:
+        group: the fragments to be read.
+        request: what is asked of them.
+        fewest: smaller groups are still divided into so many ranges, as far as they have tiles.
+    """
     first = request.schema.dimension_fields[0]
     chosen = choose_tiles(group, request, True)[0]
     highs: list[Any] = []
@@ -104,7 +110,7 @@ def _ranges(group: Sequence[Fragment], request: Request) -> list[MBR | None]:
         return []
     highs.sort()
     cells = sum(int(fragment.tile_cells(tiles).sum()) for fragment, tiles in chosen.items())
-    count = min(len(highs), max(-(-cells // _CELLS), _FEWEST))
+    count = min(len(highs), max(-(-cells // _CELLS), fewest))
     cuts = sorted({highs[len(highs) * i // count - 1] for i in range(1, count)} - {highs[-1]})
     starts = [None, *(_after(cut, first.datatype.dtype) for cut in cuts)]
     boxes = [_narrowed(request, start, end) for start, end in zip(starts, [*cuts, None], strict=True)]

@@ -10,14 +10,18 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError, check_type
 from pyqbeast.tiledb.cursor import u64
+from pyqbeast.tiledb.format.column import take
 from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes
-from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
+from pyqbeast.tiledb.read.groups import overlapping
 from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
+from pyqbeast.tiledb.read.predicate import box_mask
 from pyqbeast.tiledb.read.prune import tiles_in_box
+from pyqbeast.tiledb.read.request import Request
+from pyqbeast.tiledb.read.split import ranges_of
 from pyqbeast.tiledb.read.tile_data import read_column
 from pyqbeast.tiledb.storage.folder import COMMITS, FRAGMENTS, ArrayFolder
 from pyqbeast.tiledb.storage.names import TimestampedName, no_fragment
@@ -184,20 +188,27 @@ def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
         InvalidInputError: they have, and chance would decide which cell wins.
     """
     staged = [array.fragment(name) for name in names]
-    for i, fragment in enumerate(staged):
-        near = [other for other in staged[:i] if fragment.may_overlap(other)]
-        domain = fragment.footer.non_empty_domain
-        if near and domain is not None:
-            _compare_coordinates(array, [*near, fragment], domain)
+    for group in overlapping(staged, array.schema.dimension_fields):
+        if len(group) > 1:
+            _refuse_duplicates_of(array, group)
 
 
-def _compare_coordinates(array: Array, fragments: Sequence[Fragment], box: MBR) -> None:
+def _refuse_duplicates_of(array: Array, group: Sequence[Fragment]) -> None:
+    """Each tile is read once, for the first range that it reaches; its cells behind that wait for theirs."""
     dimensions = array.schema.dimension_fields
-    columns: dict[str, list[pa.Array]] = {d.name: [] for d in dimensions}
-    for fragment in fragments:
-        tiles = np.flatnonzero(tiles_in_box(fragment, box))
-        for name, parts in columns.items():
-            parts.append(read_column(fragment, name, tiles))
-    keys = sort_keys([pa.concat_arrays(columns[d.name]) for d in dimensions], dimensions)
-    if not last_of_equals(keys, row_major(keys)).all():
-        raise InvalidInputError(f"{array.uri}: two tasks wrote the same coordinates, {NO_DUPLICATES}")
+    unread = {fragment: np.ones(fragment.tile_count, dtype=bool) for fragment in group}
+    waiting = {d.name: pa.array([], d.raw_type) for d in dimensions}
+    for box in ranges_of(group, Request(array.schema, ()), 1):
+        parts = [waiting]
+        for fragment, mask in unread.items():
+            tiles = np.flatnonzero(mask & tiles_in_box(fragment, box))
+            mask[tiles] = False
+            if tiles.size:
+                parts.append({d.name: read_column(fragment, d.name, tiles) for d in dimensions})
+        cells = {d.name: pa.concat_arrays([part[d.name] for part in parts]) for d in dimensions}
+        inside = box_mask(box, dimensions, cells)
+        due, later = np.flatnonzero(inside), np.flatnonzero(~inside)
+        keys = sort_keys([take(cells[d.name], due) for d in dimensions], dimensions)
+        if not last_of_equals(keys, row_major(keys)).all():
+            raise InvalidInputError(f"{array.uri}: two tasks wrote the same coordinates, {NO_DUPLICATES}")
+        waiting = {name: take(column, later) for name, column in cells.items()}
