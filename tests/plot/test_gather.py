@@ -215,6 +215,11 @@ def test_tiles_of_a_dense_array_at_the_ends_of_a_type(tmp_path, kind, low, exten
         (Datatype.DATETIME_YEAR, [0, 50], "1970-01-01"),
         (Datatype.DATETIME_NS, [0, 10**18], "1970-01-01"),
         (Datatype.DATETIME_AS, [0, 2**62], "1970-01-01 00:00:00"),
+        # The first moments of each unit, pandas.Timestamp.min among them.
+        (Datatype.DATETIME_NS, [-(2**63) + 1, 10**18], "1677-09-21"),
+        (Datatype.DATETIME_PS, [-(2**63) + 1, 10**18], "1969-09-16"),
+        (Datatype.DATETIME_FS, [-(2**63) + 1, 10**18], "1969-12-31 21:26"),
+        (Datatype.DATETIME_AS, [-(2**63) + 1, 10**18], "1969-12-31 23:59:50.776627"),
     ],
 )
 def test_moments_that_python_lacks_are_numbers(tmp_path, kind, stored, first):

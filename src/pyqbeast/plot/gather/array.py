@@ -159,13 +159,17 @@ def _values(stored: list[Any], dimension: Dimension) -> list[Any]:
 def _times(values: NDArray[Any], kind: Datatype) -> list[Any] | None:
     """Moments as Python has them; None where it has not all of them."""
     moments = values.view(f"<M8[{kind.unit}]")
-    try:
-        micro = moments.astype("<M8[us]")
-    except OverflowError:
-        return None
+    if (finer := kind - Datatype.DATETIME_US) > 0:
+        # NumPy's cast takes the first moments of a finer unit past the end of 64 bits, to the other end of time.
+        micro = np.where(np.isnat(moments), values, values // 1_000**finer).view("<M8[us]")
+    else:
+        try:
+            micro = moments.astype("<M8[us]")
+        except OverflowError:
+            return None
     times: list[Any] = micro.tolist()
     # NumPy before 2.5 wraps moments that are too far away to be counted in microseconds.
-    is_exact = kind > Datatype.DATETIME_US or (micro.astype(moments.dtype) == moments).all()
+    is_exact = finer > 0 or (micro.astype(moments.dtype) == moments).all()
     return times if is_exact and all(isinstance(time, dt.datetime) for time in times) else None
 
 
