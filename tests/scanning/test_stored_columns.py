@@ -185,6 +185,15 @@ def test_values_that_a_type_cannot_hold_are_refused(held, stored):
         (pa.array([5_000], pa.timestamp("ns", "UTC")), "timestamp", [EPOCH + dt.timedelta(microseconds=5)]),
         (pa.array([5_999], pa.timestamp("ns")), "timestamp", [EPOCH + dt.timedelta(microseconds=5)]),
         (pa.array([-1_500], pa.timestamp("ns")), "timestamp", [EPOCH - dt.timedelta(microseconds=2)]),
+        (
+            pa.array([-(2**63) + 1, None, -2_000], pa.timestamp("ns")),
+            "timestamp",
+            [
+                EPOCH - dt.timedelta(microseconds=9_223_372_036_854_776),
+                None,
+                EPOCH - dt.timedelta(microseconds=2),
+            ],
+        ),
         (pa.nulls(1), "long", [None]),
     ],
     ids=lambda each: each if isinstance(each, str) else f"{getattr(each, 'type', '')}",

@@ -300,7 +300,7 @@ def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
         if pa.types.is_timestamp(wanted) and _is_moment(held.type, wanted):
             # Nanoseconds without a zone may be those of INT96, which Spark cuts to the microsecond before.
             if held.type == pa.timestamp("ns"):
-                held = pc.floor_temporal(held, unit="microsecond")
+                held = _in_microseconds(held)
             return held.cast(pa.timestamp("us", held.type.tz)).view(wanted)
         if _keeps_values(held.type, wanted):
             return held.cast(wanted)
@@ -310,6 +310,14 @@ def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
         f"column {column!r} is {held.type} in the file and {wanted} in the table{why}; leave the column out by "
         "select, or write the file's rows anew with the table's type"
     )
+
+
+def _in_microseconds(held: pa.Array) -> pa.Array:
+    """Moments in nanoseconds, cut to microseconds. Arrow's own floor takes the first of them for the last of all."""
+    nanoseconds = held.view(pa.int64())
+    towards_1970 = pc.divide(nanoseconds, 1_000)
+    is_later = pc.greater(pc.multiply(towards_1970, 1_000), nanoseconds)
+    return pc.subtract(towards_1970, is_later.cast(pa.int64())).view(pa.timestamp("us"))
 
 
 def _is_moment(held: pa.DataType, wanted: pa.DataType) -> bool:
