@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyqbeast.cli.tiledb import commands as tiledb_commands
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.core.format.key_frequency import KeyFrequency
@@ -203,6 +204,16 @@ def test_tiles_of_a_dense_array_at_the_ends_of_a_type(tmp_path, kind, low, exten
     picture = gather_array(uri)
     assert picture.lows[0][0] == float(low + 5)
     assert picture.highs[0][-1] == float(low + 99)
+
+
+def test_cells_of_a_dense_array_are_counted_without_padding(tmp_path):
+    sides = (dimension("x", Datatype.INT64, (0, 99), 10), dimension("y", Datatype.INT64, (1, 9), 4))
+    create_array(str(tmp_path), ArraySchema(sides, (attribute("v", Datatype.INT32),), dense=True))
+    write_dense(str(tmp_path), pa.table({"v": pa.array(range(6), pa.int32())}), {"x": (8, 10), "y": (4, 5)})
+    picture = gather_array(str(tmp_path))
+    assert picture.tiles.rows.tolist() == [2, 2, 1, 1]
+    assert picture.fragments[0].cells == 6
+    assert tiledb_commands.info(str(tmp_path))["fragments"][0]["cells"] == 6
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class VerifyReport:
 
     Attributes:
         uri: the array.
-        fragments, tiles, cells, bytes: what was checked; cells count the padding of dense fragments.
+        fragments, tiles, cells, bytes: what was checked; padding of dense fragments counts as no cells.
         problems: what is wrong.
     """
 

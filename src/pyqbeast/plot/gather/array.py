@@ -22,6 +22,9 @@ from pyqbeast.tiledb import Datatype, Dimension, Fragment, open_array
 #: The most tiles of an array that a picture takes.
 MOST_TILES = 500_000
 
+#: The smallest and the largest coordinates of some tiles, dimension by dimension.
+_Boxes = tuple[list[Any], list[Any]]
+
 
 @dataclass(frozen=True)
 class FragmentFigures:
@@ -90,7 +93,7 @@ def gather_array(uri: Location) -> ArrayPicture:
     sides = list(zip(dimensions, scales, lows, highs, strict=True))
     tiles = FileArrays(
         np.concatenate([np.zeros(0), *(_tile_bytes(fragment) for fragment in array.fragments)]),
-        np.concatenate([np.zeros(0), *(_cells(fragment) for fragment in array.fragments)]),
+        np.concatenate([np.zeros(0), *map(_cells, array.fragments, boxes)]),
         np.zeros(count, np.uint8),
         tuple(
             Range(dimension.name, scale, *_ends(scale, low, high))
@@ -126,7 +129,7 @@ def _figures(fragment: Fragment) -> FragmentFigures:
     )
 
 
-def _boxes(fragment: Fragment) -> tuple[list[Any], list[Any]]:
+def _boxes(fragment: Fragment) -> _Boxes:
     """The smallest and the largest coordinates of each tile, dimension by dimension."""
     grid = fragment.grid
     if grid is None:
@@ -196,5 +199,10 @@ def _tile_bytes(fragment: Fragment) -> NDArray[np.float64]:
     return sizes
 
 
-def _cells(fragment: Fragment) -> NDArray[np.float64]:
-    return fragment.tile_cells(np.arange(fragment.tile_count)).astype(np.float64)
+def _cells(fragment: Fragment, box: _Boxes) -> NDArray[np.float64]:
+    """Cells of each tile. Those of a dense fragment fill the box around them."""
+    if fragment.grid is None:
+        return fragment.tile_cells(np.arange(fragment.tile_count)).astype(np.float64)
+    sides = [[high - low + 1 for low, high in zip(*ends, strict=True)] for ends in zip(*box, strict=True)]
+    cells: NDArray[np.float64] = np.prod(np.array(sides, np.float64), axis=0)
+    return cells

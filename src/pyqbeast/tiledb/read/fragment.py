@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +79,9 @@ class Fragment(FragmentMetadata):
 
     @property
     def cell_count(self) -> int:
-        """Cells, with the padding of a dense fragment."""
+        """Cells, without the padding of a dense fragment."""
+        if self.grid is not None:
+            return prod(self.grid.domain.shape)
         return int(self.tile_cells(np.arange(self.tile_count)).sum())
 
     @cached_property
