@@ -242,12 +242,13 @@ ODD_VALUES = {
     "bytes inside": (
         pa.array([[b"a"]]),
         {"type": "array", "elementType": "binary", "containsNull": True},
-        ["bytearray(b'a')"],
+        ["YQ=="],
     ),
+    "bytes": (pa.array([b"\0\xff"]), "binary", "AP8="),
 }
 ODD_KEYS = {
     "days": (pa.date32(), "date", DAY, {"2020-01-01": 1}),
-    "bytes": (pa.binary(), "binary", b"a", {"b'a'": 1}),
+    "bytes": (pa.binary(), "binary", b"a", {"YQ==": 1}),
     "decimals": (pa.decimal128(3, 1), "decimal(3,1)", Decimal("1.5"), {"1.5": 1}),
     "structs": (
         pa.struct([("a", pa.int64())]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import math
@@ -190,7 +191,10 @@ def output_failed(stream: IO[str], error: OSError) -> StorageError:
 
 
 def print_json(data: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
-    """One JSON text on one line. NaN and infinities, which JSON lacks, are texts, as Spark's `to_json` has them."""
+    """One JSON text on one line. NaN, infinities and bytes, which JSON lacks, are texts, as Spark's `to_json` has them.
+
+    Bytes are in base 64.
+    """
     echo(_json_text(data))
 
 
@@ -213,6 +217,8 @@ def _in_json(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
         return {_key_in_json(key): _in_json(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_in_json(part) for part in value]
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode("ascii")
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
