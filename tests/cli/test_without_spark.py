@@ -433,6 +433,12 @@ def test_an_estimate_beside_a_column_that_a_scan_cannot_read(pyqbeast, tmp_path)
     assert "there is no column 'w'" in pyqbeast("estimate", tmp_path, "max(w)").stderr
 
 
+def test_no_spark_is_started_for_a_location_that_cannot_be_right(pyqbeast):
+    told = pyqbeast("estimate", "file://host/x", "count(*)").stderr
+    assert "names the host 'host'" in told
+    assert "Spark" not in told
+
+
 @pytest.mark.parametrize("budget", ["9" * 5_000, "9" * 400 + " MB", "0", "-1"])
 def test_a_budget_that_is_none(pyqbeast, table, budget):
     found = pyqbeast("estimate", table, "avg(b)", "--budget", budget)

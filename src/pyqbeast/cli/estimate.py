@@ -16,6 +16,7 @@ from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import did_you_mean
+from pyqbeast.core.location import location_text
 from pyqbeast.scanning.scan import column_names, scan
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def estimate(
         "budget": most,
         "smallest_group": smallest_group,
     }
+    location_text(path)  # of a location that nobody can open Spark is not asked
     names = None
     try:
         table = scan(path)
