@@ -24,6 +24,7 @@ def figures_by_reading(table, version):
         "deleted_rows": sum(file.deleted for file in files),
         "unindexed_files": len(unindexed),
         "unindexed_bytes": sum(file.size for file in unindexed),
+        "uncounted_files": 0,
     }
 
 

@@ -20,8 +20,9 @@ from pyqbeast import InvalidInputError, NotIndexedError, StorageError, TableNotF
 from pyqbeast.cli.app import app
 from pyqbeast.scanning.scan import scan
 from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
+from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.plot.tables import table_of_blocks
-from tests.scanning.tables import indexed_table
+from tests.scanning.tables import fields_of, indexed_add, indexed_table, metadata
 from tests.tiledb.arrays import one_dimension
 
 
@@ -255,6 +256,19 @@ def test_an_array_has_nothing_of_what_only_tables_have(golden, tmp_path, given):
         with pytest.raises(InvalidInputError, match=f"and {name} is for tables"):
             plot.image(uri, tmp_path / "image.svg", **given)
     assert plot.page(uri, version=None, estimates=[], storage_options={}).html
+
+
+def test_rows_that_the_log_does_not_count_are_told(tmp_path):
+    parts = [pa.table({"id": pa.array(range(start, start + 20), pa.int64())}) for start in (0, 20)]
+    adds = [indexed_add(tmp_path / f"{number}.parquet", part) for number, part in enumerate(parts)]
+    del adds[1]["add"]["stats"], adds[1]["add"]["tags"]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(parts[0].schema)), *adds)
+    html = plot.page(tmp_path).html
+    told = "at least 20; the log does not count the rows of 1 file"
+    assert f"<dt>Rows</dt><dd>{told}</dd>" in html
+    assert f"<td>{told}</td>" in html
+    plot.image(tmp_path, tmp_path / "t.svg")
+    assert "at least 20 rows in 2 files" in (tmp_path / "t.svg").read_text()
 
 
 def test_an_older_version(golden):

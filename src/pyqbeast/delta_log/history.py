@@ -36,6 +36,7 @@ class VersionFigures:
         rows: rows in them that are not deleted, in the files whose rows the log counts.
         deleted_rows: rows in them that deletion vectors hide.
         unindexed_files, unindexed_bytes: of files outside of every index.
+        uncounted_files: files whose rows the log does not count.
     """
 
     version: int
@@ -47,6 +48,7 @@ class VersionFigures:
     deleted_rows: int
     unindexed_files: int
     unindexed_bytes: int
+    uncounted_files: int
 
     @property
     def unindexed_share(self) -> float:
@@ -111,7 +113,7 @@ class _CountedFiles(dict[FileKey, LiveFile]):
 
     def __init__(self, revisions: RevisionSet) -> None:
         super().__init__()
-        self._sums = np.zeros(6, np.int64)
+        self._sums = np.zeros(7, np.int64)
         self._figures: dict[FileKey, NDArray[np.int64]] = {}
         self._dimensions: dict[int, int] = {}
         self.learn(revisions)
@@ -144,6 +146,8 @@ class _CountedFiles(dict[FileKey, LiveFile]):
 
     def _of(self, file: LiveFile) -> NDArray[np.int64]:
         blocks = parse_tags(file.tags, self._dimensions.get).blocks
-        rows = max(0, (counted_rows(file.physical_rows, blocks) or 0) - file.deleted)
+        stored = counted_rows(file.physical_rows, blocks)
+        rows = max(0, (stored or 0) - file.deleted)
         is_unindexed = not blocks
-        return np.array([1, file.size, rows, file.deleted, is_unindexed, is_unindexed * file.size], np.int64)
+        unindexed = (is_unindexed, is_unindexed * file.size)
+        return np.array([1, file.size, rows, file.deleted, *unindexed, stored is None], np.int64)

@@ -72,8 +72,10 @@ def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
 def _draw_table(figure: Figure, picture: TablePicture) -> None:
     files = picture.files
     name = picture.path.rstrip("/").rpartition("/")[2] or picture.path
+    least = "at least " if np.isnan(files.rows).any() else ""
     figure.suptitle(
-        f"{visible(name)}, version {picture.version:,}: {int(files.rows.sum()):,} rows in {len(files.size):,} files, "
+        f"{visible(name)}, version {picture.version:,}: {least}{int(np.nansum(files.rows)):,} rows in "
+        f"{len(files.size):,} files, "
         f"{size_text(files.size.sum())}, indexed by {visible(', '.join(picture.columns))}",
         fontsize=13,
     )

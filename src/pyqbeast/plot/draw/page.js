@@ -67,13 +67,14 @@
   function openedFiles() {
     const all = readsAll();
     const narrowed = files.ranges.filter(isNarrowed);
-    const opened = { files: 0, bytes: 0, rows: 0 };
+    const opened = { files: 0, bytes: 0, rows: 0, uncounted: 0 };
     for (let i = 0; i < files.size.length; i++) {
       if (!all && files.first_read[i] > state.step) continue;
       if (!narrowed.every((range) => range.first[i] <= range.high && range.last[i] >= range.low)) continue;
       opened.files++;
       opened.bytes += files.size[i];
-      opened.rows += files.rows[i];
+      if (Number.isNaN(files.rows[i])) opened.uncounted++;
+      else opened.rows += files.rows[i];
     }
     return opened;
   }
@@ -100,10 +101,12 @@
     const bytes = files.size.reduce((a, b) => a + b, 0);
     const part = bytes ? opened.bytes / bytes : 0;
     const what = data.fractions ? "files" : "tiles";
+    const uncounted = `${count(opened.uncounted)} ${opened.uncounted === 1 ? "file" : "files"}`;
     find("result").innerHTML =
       `<b>${count(opened.files)} of ${count(files.size.length)} ${what}</b>` +
       `${size(opened.bytes)} of ${size(bytes)}, ${share(part)} of the bytes; they hold ` +
-      `${count(opened.rows)} ${data.fractions ? "rows" : "cells"}.`;
+      `${opened.uncounted ? "at least " : ""}${count(opened.rows)} ${data.fractions ? "rows" : "cells"}` +
+      (opened.uncounted ? `; the log does not count the rows of ${uncounted}.` : ".");
     if (data.fractions) {
       const problem = data.fractions.problems[state.step];
       find("problem").textContent = problem && `Spark draws such a sample row by row, from all files: ${problem}`;

@@ -9,7 +9,7 @@ from pyqbeast.core.html import table_html
 from pyqbeast.plot.draw import charts, parts
 from pyqbeast.plot.draw.data import table_data
 from pyqbeast.plot.draw.page import PageParts
-from pyqbeast.plot.draw.texts import share_text, size_text, time_text
+from pyqbeast.plot.draw.texts import rows_text, share_text, size_text, time_text
 from pyqbeast.plot.gather.answers import Answers
 from pyqbeast.plot.gather.fractions import FIRST_SHOWN, FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
@@ -51,7 +51,7 @@ def _facts(picture: TablePicture) -> dict[str, str]:
     facts = {
         "Version": f"{picture.version:,}",
         "Files": f"{len(files.size):,}, {size_text(files.size.sum())}",
-        "Rows": f"{int(files.rows.sum()):,}",
+        "Rows": rows_text(int(np.nansum(files.rows)), int(np.isnan(files.rows).sum())),
         "Indexed by": ", ".join(picture.columns),
     }
     if picture.trees:
@@ -185,7 +185,7 @@ def _history(picture: TablePicture, labels: list[str]) -> parts.Section:
             each.operation,
             each.files,
             size_text(each.bytes),
-            each.rows,
+            rows_text(each.rows, each.uncounted_files),
             share_text(each.unindexed_share),
             each.deleted_rows,
         )

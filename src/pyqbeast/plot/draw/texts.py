@@ -29,6 +29,14 @@ def size_text(size: float) -> str:
     return f"{size / bytes_of_it:.3g} {unit}"
 
 
+def rows_text(counted: int, uncounted_files: int) -> str:
+    """So many rows, or more where the log does not count those of all files."""
+    if not uncounted_files:
+        return f"{counted:,}"
+    files = "1 file" if uncounted_files == 1 else f"{uncounted_files:,} files"
+    return f"at least {counted:,}; the log does not count the rows of {files}"
+
+
 def share_text(share: float) -> str:
     """A share of one in percent."""
     return f"{100 * share:.3g} %"

@@ -41,7 +41,7 @@ class FileArrays:
 
     Attributes:
         size: bytes.
-        rows: rows that are not deleted; 0 where the log does not say.
+        rows: rows that are not deleted; NaN where the log does not say.
         first_read: the first fraction, by its position, whose sample opens the file.
         ranges: of the indexed columns that have an order and bounds in the log, or of the dimensions that have an
             order.
@@ -68,10 +68,14 @@ def files_of(index: IndexedSnapshot, fractions: Fractions) -> FileArrays:
     prunable = index.prunable_revisions
     return FileArrays(
         np.array([file.size for file in read], np.float64),
-        np.array([max(0, (file.counted_rows or 0) - file.deleted) for file in read], np.float64),
+        np.array([_rows(file.counted_rows, file.deleted) for file in read], np.float64),
         fractions.first_read(file.weights(prunable)[0] for file in read),
         tuple(_ranges(index, [file.path for file in read])),
     )
+
+
+def _rows(counted: int | None, deleted: int) -> float:
+    return np.nan if counted is None else max(0, counted - deleted)
 
 
 def _ranges(index: IndexedSnapshot, paths: list[str]) -> list[Range]:
