@@ -271,6 +271,12 @@ def test_rows_that_the_log_does_not_count_are_told(tmp_path):
     assert "at least 20 rows in 2 files" in (tmp_path / "t.svg").read_text()
 
 
+@pytest.mark.parametrize(("name", "sections"), [("i2_deleted_dv", 2), ("a_linear2d", 0)])
+def test_deleted_rows_of_cubes_are_told(golden, name, sections):
+    html = plot.page(golden(f"qbeast/{name}") / "table").html
+    assert html.count("Cubes count the deleted rows that files still hold.</p>") == sections
+
+
 def test_an_older_version(golden):
     path = golden("qbeast/d_append_revisions") / "table"
     assert "<dt>Version</dt><dd>1</dd>" in plot.page(path, version=1).html

@@ -117,11 +117,17 @@ def _tree(picture: TablePicture) -> parts.Section:
     return parts.Section(
         "The tree",
         "Each stretch is a cube, below the cube that it is a part of, and as wide as the rows that it and the cubes "
-        "below it hold. Cubes that the sample and the ranges do not read are pale.",
+        "below it hold. Cubes that the sample and the ranges do not read are pale." + _about_deleted(picture),
         {"tree": "the cubes of the tree, level by level"},
         table_html(caption, ("cube", "level", "rows", "fill", "keeps weights up to"), rows),
         inputs,
     )
+
+
+def _about_deleted(picture: TablePicture) -> str:
+    """What cubes count beside the rows of the table, where it has such."""
+    has_deleted = picture.history[-1].deleted_rows > 0
+    return " Cubes count the deleted rows that files still hold." if has_deleted else ""
 
 
 def _map(picture: TablePicture) -> parts.Section:
@@ -132,6 +138,7 @@ def _map(picture: TablePicture) -> parts.Section:
     text = (
         "The space of the indexed columns, cut into cubes: the deeper the level, the more rows lie there. "
         + (f"There are no points: {points.problem}." if points.problem else shown)
+        + _about_deleted(picture)
     )
     others = []
     if len(picture.trees) > 1:
