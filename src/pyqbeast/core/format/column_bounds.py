@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyqbeast.core.format.file_tags import tell_nan
-from pyqbeast.core.format.iso_time import day_of, moment_of
+from pyqbeast.core.format.iso_time import day_of, moment_of, told_inexactly
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
 from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
@@ -44,13 +44,11 @@ def column_bounds(
         nulls = of_file.get(NULL_COUNT, {}).get(column)
         if low is None and high is None and rows is not None and nulls == rows:
             continue
-        least, most = _number(low, kind), _number(high, kind)
+        least, most = _span(low, kind), _span(high, kind)
         if least is None or most is None:
             return None
-        lows.append(math.inf if math.isnan(least) else least)
-        # Statistics of timestamps are cut to milliseconds.
-        cut = 999 if kind in MOMENTS else 0
-        highs.append(math.inf if math.isnan(most) else most + cut)
+        lows.append(math.inf if math.isnan(least[0]) else least[0])
+        highs.append(math.inf if math.isnan(most[1]) else most[1])
         is_told = is_told and (kind not in _FLOATS or tell_nan(tags))
     if not lows:
         return None
@@ -60,8 +58,8 @@ def column_bounds(
     return low, high if is_told else math.nan
 
 
-def _number(stored: Any, kind: str) -> float | None:  # noqa: ANN401 (any JSON value)
-    """A value in statistics of a column of a type; None for what is none."""
+def _span(stored: Any, kind: str) -> tuple[float, float] | None:  # noqa: ANN401 (any JSON value)
+    """The ends of what a value in statistics of a column of a type may stand for; None for what is none."""
     try:
         if kind in MOMENTS:
             moment = moment_of(stored)
@@ -69,11 +67,15 @@ def _number(stored: Any, kind: str) -> float | None:  # noqa: ANN401 (any JSON v
                 return None
             since = moment - (EPOCH if moment.tzinfo else _EPOCH_WITHOUT_ZONE)
             # To divide by a duration takes several times as long.
-            return float((since.days * _SECONDS_OF_DAY + since.seconds) * 1_000_000 + since.microseconds)
+            told = float((since.days * _SECONDS_OF_DAY + since.seconds) * 1_000_000 + since.microseconds)
+            too_late, too_early = told_inexactly(moment)
+            return told - too_late, told + too_early
         if kind == "date":
-            return float((day_of(stored) - EPOCH_DAY).days)
-        if kind.startswith("decimal") and may_be_cut(stored):
+            told = float((day_of(stored) - EPOCH_DAY).days)
+        elif kind.startswith("decimal") and may_be_cut(stored):
             return None
-        return float(stored)
+        else:
+            told = float(stored)
     except (ValueError, TypeError, OverflowError):
         return None
+    return told, told

@@ -19,6 +19,9 @@ _STATED = re.compile(
     r"\s?(?P<offset>Z|[+-](?:0\d|1[0-8]):?[0-5]\d)?)?",
     re.ASCII,
 )
+#: Statistics tell offsets from UTC in whole minutes. Until 1972 some zones had one with seconds (Liberia was the last).
+_OFFSETS_IN_MINUTES = dt.datetime(1973, 1, 1, tzinfo=dt.timezone.utc)
+_MINUTE = 60_000_000
 _NAMED_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(0?[0-9]|1[0-8])(?::?([0-5][0-9]))?")
 
 
@@ -44,6 +47,16 @@ def moment_of(text: str) -> dt.datetime:
     # Python 3.10 reads fractions of six digits, and no Z.
     whole = time if fraction is None else f"{time.partition('.')[0]}.{fraction[:6]:0<6}"
     return dt.datetime.fromisoformat(f"{day}T{whole}{(zone or '').replace('Z', '+00:00')}")
+
+
+def told_inexactly(moment: dt.datetime) -> tuple[int, int]:
+    """By how many microseconds a moment that statistics tell may be too late, and by how many too early.
+
+    They cut moments to milliseconds. Old ones in a zone may be off by less than a minute, whatever offset is told:
+    checkpoints have them in UTC.
+    """
+    off = _MINUTE if moment.tzinfo is not None and moment < _OFFSETS_IN_MINUTES else 0
+    return off, off + 999
 
 
 def stated_moment(text: str, zone: str) -> dt.datetime | None:

@@ -21,11 +21,6 @@ from pyqbeast.core.revisions.revision import Revision
 #: Texts may be cut, decimals and floats rounded, and floats have NaN.
 _TYPES = ("byte", "short", "integer", "long", "date", *MOMENTS)
 
-#: Statistics tell offsets from UTC in whole minutes. Until 1972 some zones had one with seconds (Liberia was the last),
-#: so that older moments may be off by less than a minute. In microseconds since 1970: the start of 1973.
-_OFFSETS_IN_MINUTES = 94_694_400e6
-_MINUTE = 60e6
-
 #: The statistics and the tags of a file.
 _Told: TypeAlias = tuple[Mapping[str, Any], Mapping[str, str]]
 
@@ -93,11 +88,7 @@ def _span(files: Sequence[_Told], columns: Sequence[str], kind: str) -> tuple[fl
     if any(of_file.get(column) != 0 for of_file in nulls for column in columns):
         return None
     span = column_bounds(files, columns[-1], kind, has_floats=False)
-    if span is None or span[0] > span[1]:
-        return None
-    low, high = span
-    off = _MINUTE if kind == "timestamp" and low < _OFFSETS_IN_MINUTES else 0.0
-    return low - off, high + off
+    return span if span is not None and span[0] <= span[1] else None
 
 
 def _most_at_a_value(spans: Iterable[tuple[tuple[float, float] | None, int]]) -> int:
