@@ -206,3 +206,26 @@ def test_bounds_of_a_year_that_python_does_not_know_tell_nothing(condition, open
     ]
     verdict = verdicts(condition, texts)
     assert "".join(name for name, may in zip("abc", verdict, strict=True) if may is not False) == opened
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        ("1899-12-31T23:50:39", "1900-01-01T00:00:00.000+00:09"),  # Paris, at +00:09:21
+        ("1800-01-01T04:56:02", "1800-01-01T00:00:00.000-04:56"),  # New York, at -04:56:02
+        ("1971-12-31T12:00:00", "1971-12-31T11:15:30.000-00:44"),  # Monrovia, at -00:44:30
+        ("1899-12-31T23:50:39", "1899-12-31T23:51:00Z"),  # as a checkpoint has the first
+    ],
+)
+def test_old_moments_are_found_though_their_offset_had_seconds(at, told):
+    """Statistics tell offsets in whole minutes, so that such a moment is told up to a minute beside what it is."""
+    text = (
+        f'{{"numRecords":1,"minValues":{{"t":"{told}"}},"maxValues":{{"t":"{told}"}},"nullCount":{{"t":0}}}}'
+    )
+    moment = dt.datetime.fromisoformat(at).replace(tzinfo=dt.timezone.utc)
+    is_it = pc.field("t") == pa.scalar(moment, pa.timestamp("us", "UTC"))
+    conditions = [f"t {sign} '{at}Z'" for sign in ("=", "<=", ">=")]
+    for condition in (*conditions, f"t IN ('{at}Z', '2024-01-01')", is_it):
+        assert verdicts(condition, [text]) == [True]
+    minutes = [moment + dt.timedelta(minutes=by) for by in (-2, 2)]
+    assert verdicts(f"t < '{minutes[0]}' OR t > '{minutes[1]}'", [text]) == [False]

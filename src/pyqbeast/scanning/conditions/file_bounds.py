@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.iso_time import day_of, moment_of
+from pyqbeast.core.format.iso_time import day_of, moment_of, told_inexactly
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.core.format.stored_text import may_be_cut, read_json, stored_float
 from pyqbeast.delta_log.live_file import LiveFile
@@ -25,8 +25,6 @@ from pyqbeast.scanning.conditions.column_types import char_length, was_float
 _DIGITS_OF_DOUBLES = 15
 #: Keeps each digit of a decimal and of a double.
 _EXACT = Context(prec=1_000)
-#: Timestamps are cut to milliseconds in statistics, so the largest may be almost one more.
-_CUT_OFF = dt.timedelta(milliseconds=1)
 _PARTS = (MIN_VALUES, MAX_VALUES, NULL_COUNT)
 _FAILURES = (ValueError, TypeError, OverflowError, InvalidOperation, pa.ArrowException)
 
@@ -203,6 +201,8 @@ def _fits(value: Any, kind: pa.DataType) -> bool:  # noqa: ANN401 (any value of 
 
 def _smallest(low: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of Python)
     """What no value of a column is below, from the smallest one that statistics tell; None where nothing is."""
+    if isinstance(low, dt.datetime):
+        return low - dt.timedelta(microseconds=told_inexactly(low)[0])
     return _beyond(low, field.type, ROUND_FLOOR) if isinstance(low, Decimal) else low
 
 
@@ -213,7 +213,7 @@ def _largest(high: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of P
     if isinstance(high, Decimal):
         return _beyond(high, field.type, ROUND_CEILING)
     if isinstance(high, dt.datetime):
-        return high + _CUT_OFF
+        return high + dt.timedelta(microseconds=told_inexactly(high)[1])
     length = char_length(field)
     if length is not None:
         # Files of other writers may hold the texts without their blanks.
