@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pyqbeast.core.sampling import murmur3
 
@@ -43,6 +45,32 @@ def test_strings_of_all_lengths_at_once_are_those_one_by_one():
     seeds = np.arange(len(texts), dtype=np.uint32)
     found = murmur3.hash_bytes(data, starts, ends - starts, seeds)
     assert found.tolist() == [int(text(t, seeds[i : i + 1])[0]) for i, t in enumerate(texts)]
+
+
+def plain(content, seed):
+    """Spark's rule for one text, in Python's integers."""
+    whole = len(content) // 4 * 4
+    values = [int.from_bytes(content[at : at + 4], "little") for at in range(0, whole, 4)]
+    values += [each - 256 * (each > 127) for each in content[whole:]]
+    for value in values:
+        scrambled = value * 0xCC9E2D51 % 2**32
+        seed ^= (scrambled << 15 | scrambled >> 17) * 0x1B873593 % 2**32
+        seed = ((seed << 13 | seed >> 19) * 5 + 0xE6546B64) % 2**32
+    seed ^= len(content)
+    seed = (seed ^ seed >> 16) * 0x85EBCA6B % 2**32
+    seed = (seed ^ seed >> 13) * 0xC2B2AE35 % 2**32
+    return seed ^ seed >> 16
+
+
+@given(st.lists(st.tuples(st.binary(max_size=9), st.integers(0, 30), st.integers(0, 2**32 - 1)), max_size=80))
+@example([(b"short", 1, 42)] * 100 + [(b"\xff long", 100, 7), (b"longer", 1_000, 7)])
+def test_few_long_texts_among_many(texts):
+    contents = [content * times for content, times, _ in texts]
+    ends = np.cumsum([0, *map(len, contents)])
+    seeds = np.array([seed for *_, seed in texts], np.uint32)
+    data = np.frombuffer(b"".join(contents), np.uint8)
+    found = murmur3.hash_bytes(data, ends[:-1], np.diff(ends), seeds)
+    assert found.tolist() == [plain(each, seed) for each, (*_, seed) in zip(contents, texts, strict=True)]
 
 
 @pytest.mark.parametrize("value", [0, -1, 127, 128, -128, -129, 2**63, -(2**63) - 1, 10**37, -(10**37)])

@@ -15,6 +15,8 @@ Seeds = NDArray[np.uint32]
 _C1 = np.uint32(0xCC9E2D51)
 _C2 = np.uint32(0x1B873593)
 _ADDED = np.uint32(0xE6546B64)
+#: Up to so many texts, Python's own integers take no longer than NumPy for the next word of each.
+_FEW = 50
 
 
 def hash_ints(values: NDArray[np.int32], seeds: Seeds) -> Seeds:
@@ -50,16 +52,20 @@ def hash_bytes(
     order = np.argsort(-lengths, kind="stable")
     begin, words, rest = starts[order], lengths[order] // 4, lengths[order] % 4
     hashes = seeds[order].copy()
-    for word in range(int(words[0]) if len(words) else 0):
-        at_word = int(np.searchsorted(-words, -word))
-        at = begin[:at_word] + 4 * word
+    ascending, word = -words, 0
+    while (reached := int(np.searchsorted(ascending, -word))) > _FEW:
+        at = begin[:reached] + 4 * word
         value = data[at[:, None] + np.arange(4)].view("<u4").ravel()
-        hashes[:at_word] = _mixed(hashes[:at_word], value)
+        hashes[:reached] = _mixed(hashes[:reached], value)
+        word += 1
+    for text in range(reached):
+        left = data[begin[text] + 4 * word : begin[text] + 4 * words[text]]
+        hashes[text] = _mixed_in_turn(int(hashes[text]), left.view("<u4"))
     for byte in range(3):
-        reached = np.flatnonzero(rest > byte)
-        at = begin[reached] + 4 * words[reached] + byte
+        longer = np.flatnonzero(rest > byte)
+        at = begin[longer] + 4 * words[longer] + byte
         signed = data[at].view(np.int8).astype(np.int32)
-        hashes[reached] = _mixed(hashes[reached], signed.view(np.uint32))
+        hashes[longer] = _mixed(hashes[longer], signed.view(np.uint32))
     found = np.empty_like(hashes)
     found[order] = hashes
     return _finished(found, lengths.astype(np.uint32))
@@ -93,8 +99,21 @@ def _rotated(bits: Seeds, by: int) -> Seeds:
 
 
 def _mixed(hashes: Seeds, value: Seeds) -> Seeds:
-    mixed: Seeds = _rotated(hashes ^ (_rotated(value * _C1, 15) * _C2), 13) * np.uint32(5) + _ADDED
+    mixed: Seeds = _rotated(hashes ^ _scrambled(value), 13) * np.uint32(5) + _ADDED
     return mixed
+
+
+def _mixed_in_turn(mixed: int, values: Seeds) -> int:
+    """A hash mixed with one value after the other."""
+    for scrambled in _scrambled(values).data:
+        mixed ^= scrambled
+        mixed = ((mixed << 13 | mixed >> 19) * 5 + int(_ADDED)) & 0xFFFFFFFF
+    return mixed
+
+
+def _scrambled(value: Seeds) -> Seeds:
+    scrambled: Seeds = _rotated(value * _C1, 15) * _C2
+    return scrambled
 
 
 def _finished(hashes: Seeds, length: Seeds | np.uint32) -> Seeds:
