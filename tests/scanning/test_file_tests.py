@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import operator
 import re
 from decimal import Decimal
 
@@ -14,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyqbeast.delta_log.live_file import LiveFile
+from pyqbeast.scanning.conditions.comparisons import MIRRORED
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
 
@@ -229,3 +231,30 @@ def test_old_moments_are_found_though_their_offset_had_seconds(at, told):
         assert verdicts(condition, [text]) == [True]
     minutes = [moment + dt.timedelta(minutes=by) for by in (-2, 2)]
     assert verdicts(f"t < '{minutes[0]}' OR t > '{minutes[1]}'", [text]) == [False]
+
+
+OPERATORS = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+@pytest.mark.parametrize("by", ["-1.5", "-1", "-0.5", "0", "0.5", "1", "1.5"])
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64()], ids=str)
+def test_whole_numbers_beside_the_ends_of_their_type(kind, by):
+    ends = [-(2 ** (kind.bit_width - 1)), 2 ** (kind.bit_width - 1) - 1]
+    rows = pa.table({"n": pa.array([*ends, None], kind)})
+    texts = [
+        f'{{"numRecords":2,"minValues":{{"n":{n}}},"maxValues":{{"n":{n}}},"nullCount":{{"n":1}}}}'
+        for n in ends
+    ]
+    files = [LiveFile("f", None, 2, statistics=text) for text in texts]
+    bounds = BoundsOfFiles(files, {"n": "n"}, rows.schema)
+    for at in (Decimal(end) + Decimal(by) for end in ends):
+        cases = {f"n BETWEEN 1 AND {at}": [1 <= n <= at for n in ends]}
+        for sign, compare in OPERATORS.items():
+            expected = [compare(n, at) for n in ends]
+            cases |= dict.fromkeys((f"n {sign} {at}", f"NOT (NOT {at} {MIRRORED[sign]} n)"), expected)
+        for condition, expected in cases.items():
+            predicate = Predicate.of(condition, rows.schema)
+            held = rows.filter(predicate.rows)["n"].to_pylist()
+            assert held == [n for n, is_held in zip(ends, expected, strict=True) if is_held], condition
+            may = predicate.files(bounds).to_pylist()
+            assert not any(is_held and is_may is False for is_held, is_may in zip(expected, may, strict=True))

@@ -182,10 +182,10 @@ def _whole_numbers(column: str, kind: pa.DataType, sign: str, exact: Decimal) ->
         return _plain(column, sign, pa.scalar(int(exact), kind))
     wide = pa.decimal128(2 * _INTEGER_DIGITS, _INTEGER_DIGITS)
     rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
-    if not -limit <= exact < limit or sign in ("=", "!="):
-        return RowAndFileCondition(rows, may_be_valid(column))
     # Every whole number below or above a fraction is no further than the nearest one.
     near = math.floor(exact) if sign in ("<", "<=") else math.ceil(exact)
+    if not -limit <= near < limit or sign in ("=", "!="):
+        return RowAndFileCondition(rows, may_be_valid(column))
     return RowAndFileCondition(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
 
 
