@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.conditions.comparisons import MIRRORED
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
@@ -258,3 +259,12 @@ def test_whole_numbers_beside_the_ends_of_their_type(kind, by):
             assert held == [n for n, is_held in zip(ends, expected, strict=True) if is_held], condition
             may = predicate.files(bounds).to_pylist()
             assert not any(is_held and is_may is False for is_held, is_may in zip(expected, may, strict=True))
+
+
+@pytest.mark.parametrize("number", ["9999999999999999999e0", "-9999999999999999999e0", "1e19", "1e400"])
+def test_doubles_of_more_digits_than_whole_numbers_have_are_refused(number):
+    """The first two are 1e19 as doubles."""
+    for condition in (f"n >= {number}", f"n IN ({number}, 1)"):
+        with pytest.raises(InvalidInputError, match="too many digits"):
+            Predicate.of(condition, SCHEMA)
+    assert Predicate.of("n < 9223372036854775807e0", SCHEMA)

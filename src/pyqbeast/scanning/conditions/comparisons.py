@@ -154,7 +154,8 @@ def _equal_value(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:
 
 def _integers(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     exact = Decimal(constant.text)
-    if abs(exact) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
+    compared_with = Decimal(float(constant.text)) if is_double(constant) else exact
+    if abs(compared_with) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
         raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
     if not is_double(constant):
         return _whole_numbers(column, kind, sign, exact)
