@@ -268,3 +268,19 @@ def test_doubles_of_more_digits_than_whole_numbers_have_are_refused(number):
         with pytest.raises(InvalidInputError, match="too many digits"):
             Predicate.of(condition, SCHEMA)
     assert Predicate.of("n < 9223372036854775807e0", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("day = '2020-02-30'", "'2020-02-30' is no date: day"),
+        ("day IN ('2020-02-28', 'x')", "'x' is no date: a day is written like"),
+        ("t = '2020-02-30'", "'2020-02-30' is no timestamp: day"),
+        ("t = DATE '2020-02-30'", "'2020-02-30' is no date: day"),
+        ("t = TIMESTAMP 'x'", "'x' is no timestamp: a moment is written like"),
+        ("s = '\ud800'", "is no text"),
+    ],
+)
+def test_constants_that_are_none_of_the_type_that_is_asked_for(condition, told):
+    with pytest.raises(InvalidInputError, match=told):
+        Predicate.of(condition, SCHEMA)

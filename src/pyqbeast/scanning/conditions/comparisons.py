@@ -251,7 +251,10 @@ def _other(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:
         if constant.kind in ("text", "date", "timestamp") and pa.types.is_timestamp(kind):
             return _instant(kind, constant)
     except ValueError as error:
-        raise InvalidInputError(f"{constant.text!r} is no {constant.kind}: {error}") from error
+        asked = constant.kind
+        if asked == "text" and not pa.types.is_string(kind):
+            asked = "date" if pa.types.is_date(kind) else "timestamp"
+        raise InvalidInputError(f"{constant.text!r} is no {asked}: {error}") from error
     return None
 
 
