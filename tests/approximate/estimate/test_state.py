@@ -195,6 +195,8 @@ def test_sums_without_finite_squares_warn_of_nothing():
     [
         (7.3, 0.0, pytest.approx(7.3, rel=1e-14)), (517.0, 400.0, 512.0), (1e300, math.inf, pytest.approx(1e300)),
         (math.nan, 1.0, 0.0), (math.inf, math.nan, 0.0), (0.0, 0.0, 0.0), (-3.0, 1e-320, -3.0), (5e-324, 5e-324, 0.0),
+        (1.7976931348623157e308, 0.0, 1.7976931348623157e308),
+        (-1.7976931348623157e308, 1.0, -1.7976931348623157e308),
     ],
 )  # fmt: skip
 def test_a_centre_is_near_the_mean(mean, variance, centre):

@@ -261,6 +261,14 @@ def test_spreads_of_numbers_whose_sums_are_infinite(tmp_path):
     assert not math.isfinite(row["s"] or math.nan)
 
 
+@pytest.mark.parametrize("largest", [sys.float_info.max, -sys.float_info.max])
+def test_the_spread_of_one_number_at_the_end_of_all_doubles(tmp_path, largest):
+    rows = pa.table({"id": range(4), "x": [largest, None, None, None]})
+    scan = pyqbeast.scan(indexed_table(tmp_path / "t", rows))
+    for how in ({"exact": True}, {"error": 0.1}):
+        assert scan.tolerance({"v": ("x", "var_pop")}, **how).table["v"].to_pylist() == [0]
+
+
 @pytest.mark.parametrize("far", [0.0, 1e8, -1e12])
 def test_spreads_far_smaller_than_the_numbers(tmp_path, far):
     """Within each fifth of the rows the values vary by 1, in one not at all; the fifths lie a million apart."""

@@ -35,7 +35,10 @@ def centre_near(mean: float, variance: float) -> float:
     exponent = math.frexp(mean)[1] - 50
     if 0 < variance < math.inf:
         exponent = max(exponent, math.floor(math.log2(variance) / 2))
-    return math.ldexp(round(math.ldexp(mean, -exponent)), exponent)
+    try:
+        return math.ldexp(round(math.ldexp(mean, -exponent)), exponent)
+    except OverflowError:  # beside the largest of all doubles, which is none of these multiples
+        return mean
 
 
 def about_centres(axes: StateAxes, sums: FloatArray) -> tuple[StateAxes, FloatArray]:
