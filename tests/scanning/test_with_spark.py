@@ -20,6 +20,7 @@ from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
 from tests.scanning import damaged_copies
+from tests.spark_session import under
 from tests.table.help import count, ids_of_each, load, rows_2d, save
 from tests.table.legacy import REPLICATED, small_copy_of
 from tests.table.relogged import relogged
@@ -314,3 +315,14 @@ def test_bounds_of_a_column_of_floats_that_has_become_double(spark, table_path):
     scan = pyqbeast.scan(table_path)
     assert scan.where("x <= 571.04688").to_arrow()["x"].to_pylist() == [571.046875]
     assert not scan.where("x < 571.04").to_arrow().num_rows
+
+
+@pytest.mark.parametrize("policy", ["CORRECTED", "LEGACY"])
+def test_old_moments_of_a_session_whose_zone_had_seconds_in_its_offset(spark, table_path, policy):
+    """Statistics may tell offsets in whole minutes: that of Paris was +00:09:21."""
+    there = {"spark.sql.session.timeZone": "Europe/Paris", "spark.sql.legacy.timeParserPolicy": policy}
+    with under(spark, there):
+        save(spark.sql("SELECT 7L AS id, TIMESTAMP '1900-01-01' AS at"), table_path, columnsToIndex="id")
+    scan = pyqbeast.scan(table_path)
+    for sign in ("=", "<=", ">="):
+        assert ids_of_scan(scan.where(f"at {sign} '1899-12-31T23:50:39Z'")) == [7]
