@@ -143,6 +143,6 @@ def default_fill(datatype: Datatype) -> bytes:
         or datatype.unit
     ):
         return np.array(-128 if dtype.kind == "u" else np.iinfo(dtype).min).astype(dtype).tobytes()
-    if datatype in (Datatype.UINT8, Datatype.UINT16, Datatype.UINT32, Datatype.UINT64, Datatype.BOOL):
+    if datatype in (Datatype.UINT8, Datatype.UINT16, Datatype.UINT32, Datatype.UINT64):
         return np.array(np.iinfo(dtype).max, dtype).tobytes()
     return bytes(dtype.itemsize)
