@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from pyqbeast import tiledb
-from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_dense
+from pyqbeast.tiledb import VAR_NUM, ArraySchema, Datatype, attribute, create_array, dimension, write_dense
 from pyqbeast.tiledb.format.field import default_fill
 from tests.tiledb.arrays import oracle
 
@@ -31,6 +32,25 @@ def test_truth_values_that_nobody_wrote_are_false(tmp_path):
     assert tiledb.open_array(uri).read()["b"].to_pylist() == [True, False, False, False]
     with oracle.open(uri) as array:
         assert array[:]["b"].tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("datatype", "fill", "cell"),
+    [
+        (Datatype.UINT8, b"\0", [0]),
+        (Datatype.INT8, b"\0", [0]),
+        (Datatype.BOOL, b"", [False]),
+        (Datatype.BOOL, b"\1\0", [True, False]),
+        (Datatype.INT16, b"", [-(2**15)]),
+        (Datatype.STRING_UTF8, b"", ""),
+        (Datatype.BLOB, b"", b""),
+    ],
+)
+def test_cells_that_vary_in_length(tmp_path, datatype, fill, cell):
+    """One NUL stands for nothing in texts and bytes only; in numbers it is one of them."""
+    uri = str(tmp_path / "a")
+    create_array(uri, _dense(attribute("b", datatype, cell_val_num=VAR_NUM, fill=fill)))
+    assert tiledb.open_array(uri).read()["b"].to_pylist() == [cell] * 4
 
 
 def _dense(*attributes):
