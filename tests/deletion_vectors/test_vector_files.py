@@ -13,6 +13,7 @@ from pyqbeast.deletion_vectors import vector_files
 from pyqbeast.deletion_vectors.vector import write_vectors
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from tests.faulty_files import FaultyFiles, PythonFaults
+from tests.tiledb.server import serve
 
 
 @pytest.fixture
@@ -69,6 +70,17 @@ def test_other_file_systems_through_fsspec():
     assert list(DeletionVector.read(descriptor, "memory://dv/table")) == [5]
     with pytest.raises(InvalidInputError, match="nosuch"):
         DeletionVector.read(descriptor, "nosuch://dv/table")
+
+
+def test_one_vector_of_many_is_fetched_alone(tmp_path):
+    """A file may hold thousands of them, and stores read 5 MB ahead by themselves."""
+    vectors = [DeletionVector(range(k, 60_000, 2)) for k in range(100)]
+    descriptors = write_vectors(tmp_path, vectors)
+    (file,) = tmp_path.iterdir()
+    with serve(tmp_path) as server:
+        for k in (0, 50, 99):
+            assert DeletionVector.read(descriptors[k], server.url) == vectors[k]
+        assert 0 < server.sent < 0.1 * file.stat().st_size
 
 
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}"])

@@ -20,6 +20,9 @@ _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
 # The size before a vector and the checksum behind it.
 _FRAME_SIZE = 2 * _WORD.size
+# Bytes that are fetched behind those asked for. fsspec fetches 5 MB unless it is told, and a file may hold thousands of
+# vectors, each of which is read by itself.
+_READ_AHEAD = 4096
 
 
 def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:
@@ -32,7 +35,7 @@ def read_bytes(location: str, offset: int, size: int, storage_options: locations
     file_system, path = locations.open_location(location, storage_options)
     with locations.storage_errors(f"reading {source}", but_for=()):
         try:
-            file = file_system.open(path, "rb")
+            file = file_system.open(path, "rb", block_size=_READ_AHEAD)
         except locations.ABSENT as error:
             raise FormatError(f"{source}: there is no such file") from error
         with file:
