@@ -6,12 +6,14 @@ import subprocess
 import sys
 import uuid
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.deletion_vectors.bitmaps import MAX_ROW_INDEX
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 
 PORTABLE = struct.pack("<I", 1681511377)
@@ -63,6 +65,13 @@ def test_it_is_a_set_of_row_indexes():
 def test_what_is_no_row_index(rows):
     with pytest.raises(InvalidInputError):
         DeletionVector(rows)
+
+
+@pytest.mark.parametrize("rows", [[], [7], [0, 2**32, MAX_ROW_INDEX]])
+def test_the_rows_as_an_array(rows):
+    array = DeletionVector(rows).to_array()
+    assert array.dtype == np.int64
+    assert array.tolist() == rows
 
 
 def test_vectors_that_delta_wrote():

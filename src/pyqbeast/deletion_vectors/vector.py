@@ -80,7 +80,8 @@ class DeletionVector(Collection[int]):
 
     def to_array(self) -> npt.NDArray[np.int64]:
         """The row indexes, ascending."""
-        return np.fromiter(self._bitmap, np.int64, len(self._bitmap))
+        # pyroaring fills an array of Python's in one step. Iterating would make a Python number of each row.
+        return np.asarray(self._bitmap.to_array()).view(np.int64)
 
     def to_bytes(self) -> bytes:
         """The vector in the portable layout."""
