@@ -81,7 +81,10 @@ class Delta(_Differences):
 
 
 class DoubleDelta(_Differences):
-    """Differences of differences, packed into as many bits as the largest of them needs."""
+    """Differences of differences, packed into as many bits as the largest of them needs.
+
+    libtiledb reads values whose differences wrap around, but cannot write them, nor consolidate their fragments.
+    """
 
     id, method, name = 6, 6, "double-delta"
 
