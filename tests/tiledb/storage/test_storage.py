@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -14,7 +16,10 @@ from pyqbeast import plot, tiledb
 from pyqbeast.cli.tiledb import commands
 from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError, TableNotFoundError
 from pyqbeast.tiledb import Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb.read import fragment_metadata, tile_data
+from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
 from pyqbeast.tiledb.storage.stores import Store, open_store
+from pyqbeast.tiledb.storage.web import WebFileSystem
 from tests.scanning.tables import indexed_table
 from tests.tiledb import failing  # noqa: F401  (makes `remembering://` known)
 from tests.tiledb.arrays import mixed_schema, mixed_table, one_dimension, rows, sorted_array
@@ -170,6 +175,79 @@ def test_a_read_past_the_end_is_an_error(tmp_path, memory):
                     store.read("f", start, end)
             with pytest.raises(tiledb.ArrayFormatError, match=r"nope: .*missing"):
                 store.read("nope", 0, 1)
+
+
+def test_several_ranges_of_a_file(tmp_path, memory, monkeypatch):
+    """They come as one by one; servers are asked for several at once."""
+    content = bytes(range(200))
+    (tmp_path / "f").write_bytes(content)
+    ranges = [(start, start + 3) for start in range(190, 0, -5)] + [(7, 7), (0, 200)]
+    running, most, original = 0, 0, WebFileSystem._cat_file
+
+    async def counted(self, *args, **options):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        try:
+            return await original(self, *args, **options)
+        finally:
+            running -= 1
+
+    monkeypatch.setattr(WebFileSystem, "_cat_file", counted)
+    with serve(tmp_path) as with_ranges, serve(tmp_path, ranges=False) as without:
+        for uri in (str(tmp_path), memory(tmp_path), with_ranges.url, without.url):
+            store = open_store(uri)
+            assert store.read_ranges("f", ranges) == [content[start:end] for start, end in ranges]
+            assert store.read_ranges("f", []) == []
+            with pytest.raises(tiledb.ArrayFormatError, match=r"f: .*ends 1 bytes"):
+                store.read_ranges("f", [*ranges, (199, 201)])
+            with pytest.raises(tiledb.ArrayFormatError, match=r"f: .*ends"):
+                store.read_ranges("f", [*ranges, (0, 2**40)])
+            with pytest.raises(tiledb.ArrayFormatError, match=r"nope: .*missing"):
+                store.read_ranges("nope", ranges)
+        without.fails = True
+        with pytest.raises(StorageError, match=rf"{without.url}/f: .*503"):
+            store.read_ranges("f", ranges)
+    assert most == 16
+
+
+def test_small_metadata_is_fetched_once(tmp_path, memory, monkeypatch):
+    """A request for the footer and one for all sections; sections that are many are fetched each."""
+    uri = memory(tmp_path / "nothing") + "/array"
+    create_array(uri, mixed_schema(capacity=32))
+    write_array(uri, mixed_table(100))
+    asked, original = [], Store.read
+
+    def counted(self, path, *args):
+        asked.append(path.endswith(METADATA_FILE))
+        return original(self, path, *args)
+
+    monkeypatch.setattr(Store, "read", counted)
+    array = tiledb.open_array(uri)
+    cells = array.read(where=[("i", ">", 0)])
+    assert sum(asked) == 2
+    monkeypatch.setattr(fragment_metadata, "_FETCHED_WHOLE", 100)
+    assert tiledb.open_array(uri).read(where=[("i", ">", 0)]).equals(cells)
+    assert sum(asked) > 10
+    (fragment,) = array.fragments
+    assert "_section_bytes" in vars(fragment)
+    assert "_section_bytes" not in vars(pickle.loads(pickle.dumps(fragment)))
+
+
+def test_tiles_that_lie_near_one_another_are_read_in_one_piece(tmp_path, monkeypatch):
+    content = bytes(range(256)) * 100
+    (tmp_path / "f").write_bytes(content)
+    asked, original = [], Store.read_ranges
+
+    def counted(self, path, ranges):
+        asked.extend(ranges)
+        return original(self, path, ranges)
+
+    monkeypatch.setattr(Store, "read_ranges", counted)
+    starts = np.array([0, 10, 30, 20_000, 5, 8])
+    pieces = tile_data._fetch(open_store(str(tmp_path)), "f", starts, starts + 10)
+    assert [bytes(piece) for piece in pieces] == [content[start : start + 10] for start in starts]
+    assert asked == [(0, 40), (20_000, 20_010), (5, 15), (8, 18)]
 
 
 def test_no_more_is_taken_of_a_server_without_ranges_than_is_needed(tmp_path):

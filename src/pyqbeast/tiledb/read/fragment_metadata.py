@@ -34,6 +34,10 @@ METADATA_FILE = "__fragment_metadata.tdb"
 #: afterwards.
 _TAIL = 2048
 
+#: Up to so many bytes of sections are fetched at once, whichever of them is asked for first. Elsewhere that takes no
+#: longer than a request, and a read asks for several sections of each column.
+_FETCHED_WHOLE = 1 << 18
+
 Section = TypeVar("Section")
 SchemaLoader = Callable[[str], ArraySchema]
 
@@ -77,6 +81,10 @@ class FragmentMetadata:
         self.store, self.path, self.name = store, path, name
         self._schema_of, self._key = schema_of, key
         self._sections: dict[tuple[str, int], Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process fetches what it needs of the sections.
+        return {name: value for name, value in self.__dict__.items() if name != "_section_bytes"}
 
     @property
     def metadata_path(self) -> str:
@@ -163,8 +171,15 @@ class FragmentMetadata:
         """The generic tile at this offset of the metadata file."""
         offsets, end = self.footer.offsets, self._raw_footer[1]
         after = next((o for o in offsets if o > offset), end)
-        data = self.store.read(self.metadata_path, offset, after)
+        held = self._section_bytes
+        data = self.store.read(self.metadata_path, offset, after) if held is None else held[offset:after]
         return GenericTile.parse(data, self.metadata_path, label, self._key)
+
+    @cached_property
+    def _section_bytes(self) -> bytes | None:
+        """The bytes of all sections, `None` where they are too many to be fetched at once."""
+        end = self._raw_footer[1]
+        return self.store.read(self.metadata_path, 0, end) if end <= _FETCHED_WHOLE else None
 
     def _slot_section(self, kind: str, column: str, parse: Callable[[bytes, str], Section]) -> Section | None:
         slot = self.slot(column)

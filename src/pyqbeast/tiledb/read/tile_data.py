@@ -21,6 +21,9 @@ from pyqbeast.tiledb.storage.stores import Store
 Tiles = npt.NDArray[np.intp]
 Counts = npt.NDArray[np.int64]
 
+#: Bytes between two tiles that are read with them, because a request for each takes longer.
+_READ_OVER = 8192
+
 
 def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
     """The cells of a column in these tiles, in the order of the tiles, as a raw Arrow array.
@@ -134,10 +137,11 @@ def _stored(fragment: Fragment, file: ColumnFile, tiles: Tiles) -> list[StoredTi
 
 
 def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memoryview]:
-    """The bytes of each range; ranges that touch are read in one piece."""
+    """The bytes of each range; ranges that touch, or nearly so, are read in one piece."""
     if not starts.size:
         return []
-    heads = np.flatnonzero(np.concatenate([[True], starts[1:] != stops[:-1]]))
+    gaps = starts[1:] - stops[:-1]
+    heads = np.flatnonzero(np.concatenate([[True], (gaps < 0) | (gaps > _READ_OVER)]))
     tails = np.append(heads[1:], starts.size) - 1
     ranges = list(zip(starts[heads].tolist(), stops[tails].tolist(), strict=True))
     pieces = [memoryview(piece) for piece in store.read_ranges(file, ranges)]

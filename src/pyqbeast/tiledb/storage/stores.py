@@ -36,6 +36,10 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 #: Ranges up to this many bytes are read without asking for the file's size first.
 _UNCHECKED = 1 << 24
 
+#: Ranges that are asked for at once, of no more than `_UNCHECKED` bytes together: clients have about so many
+#: connections, and limits of time that an answer also spends waiting for one.
+_AT_ONCE = 16
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -129,21 +133,40 @@ class Store:
         if end is not None and end - start > _UNCHECKED and end > (self.size(path) or 0):
             # A broken length must not make the file system reserve that much memory.
             raise ArrayFormatError("the file ends before what is read", file=path)
+        with self._reading(path):
+            data: bytes = self._fs.cat_file(self._path(path), start=start, end=end)
+        return data if end is None else _whole(data, path, end - start)
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of several ranges of a file. Stores elsewhere are asked for several at once.
+
+        Raises:
+            ArrayFormatError: as `read`.
+        """
+        read: list[bytes] = []
+        for batch in _batches(ranges):
+            if len(batch) == 1:
+                read.append(self.read(path, *batch[0]))
+                continue
+            starts, ends = map(list, zip(*batch, strict=True))
+            with self._reading(path):
+                answers = self._fs.cat_ranges([self._path(path)] * len(batch), starts, ends)
+                for answer in answers:
+                    if isinstance(answer, Exception):
+                        raise answer
+            read += [
+                _whole(data, path, end - start) for data, (start, end) in zip(answers, batch, strict=True)
+            ]
+        return read
+
+    @contextlib.contextmanager
+    def _reading(self, path: str) -> Iterator[None]:
         try:
             # A broken name may be no path at all.
             with self._using("reading", path, FileNotFoundError, ValueError):
-                data: bytes = self._fs.cat_file(self._path(path), start=start, end=end)
+                yield
         except FileNotFoundError as error:
             raise ArrayFormatError("the file is missing", file=path) from error
-        if end is not None and len(data) != end - start:
-            raise ArrayFormatError(
-                f"the file ends {end - start - len(data)} bytes before the end of what is read", file=path
-            )
-        return data
-
-    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of several ranges of a file."""
-        return [self.read(path, start, end) for start, end in ranges]
 
     def write(self, path: str, data: bytes) -> None:
         """Write a whole file. Nobody sees a part of it, on local disks and in object stores."""
@@ -183,6 +206,29 @@ class Store:
         """Delete a folder of such a store, unless something is in it."""
         with contextlib.suppress(OSError):
             Path(self._path(folder)).rmdir()
+
+
+def _batches(ranges: Sequence[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """The ranges in the same order, those together that are asked for at once."""
+    batch: list[tuple[int, int]] = []
+    size = 0
+    for start, end in ranges:
+        if batch and (len(batch) == _AT_ONCE or size + end - start > _UNCHECKED):
+            yield batch
+            batch, size = [], 0
+        batch.append((start, end))
+        size += end - start
+    if batch:
+        yield batch
+
+
+def _whole(data: bytes, path: str, size: int) -> bytes:
+    """The bytes that were read of a range of this size; `ArrayFormatError` where they are fewer."""
+    if len(data) != size:
+        raise ArrayFormatError(
+            f"the file ends {size - len(data)} bytes before the end of what is read", file=path
+        )
+    return data
 
 
 def _write_local(target: Path, part: Path, data: bytes) -> None:

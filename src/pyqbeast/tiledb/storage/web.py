@@ -16,6 +16,9 @@ from fsspec.implementations.http import HTTPFileSystem
 
 from pyqbeast.core.errors import InvalidInputError, StorageError
 
+#: Bytes that are skipped at a time.
+_BLOCK = 1 << 20
+
 
 class WebFileSystem(HTTPFileSystem):  # type: ignore[misc]
     """fsspec's file system over HTTP, for reading only.
@@ -38,14 +41,15 @@ class WebFileSystem(HTTPFileSystem):  # type: ignore[misc]
                 return b""
             # A server that knows no ranges sends the file from its beginning. fsspec would take that for the range.
             skipped = 0 if answer.status == 206 else first
+            while skipped and (block := await answer.content.read(min(skipped, _BLOCK))):
+                skipped -= len(block)
             if end is None:
-                return (await answer.read())[skipped:]
+                return await answer.read()
             try:
                 # No more than this is read from the answer.
-                data = await answer.content.readexactly(end - first + skipped)
+                return await answer.content.readexactly(end - first)
             except asyncio.IncompleteReadError as error:
-                data = error.partial
-            return data[skipped:]
+                return error.partial
 
     async def _info(self, url: str, **_: object) -> dict[str, Any]:
         """Name and size. fsspec would say that there is no file whatever a server answers."""
