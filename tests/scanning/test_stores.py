@@ -10,6 +10,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import pyqbeast
 import pyqbeast.tiledb
@@ -66,6 +67,22 @@ def test_a_reader_that_stops_has_not_asked_for_many_files(tmp_path, monkeypatch)
         StorageError, match=r"part-1\.parquet: the table's log names this file, and it is missing"
     ):
         pyqbeast.scan("memory://stopped").to_arrow()
+
+
+def test_row_groups_are_chosen_by_the_footer_that_was_read(tmp_path, monkeypatch):
+    rows = pa.table({name: pa.array(range(100), pa.float64()) for name in ("id", "x", "y")})
+    indexed_table(tmp_path, rows, row_group_size=10)
+    fsspec.filesystem("memory").put(str(tmp_path), "/groups", recursive=True)
+    opened, opens = [], MemoryFileSystem._open
+
+    def counted(system, path, *args, **how):
+        opened.append(path)
+        return opens(system, path, *args, **how)
+
+    monkeypatch.setattr(MemoryFileSystem, "_open", counted)
+    found = pyqbeast.scan("memory://groups").where("id > 94 AND x > 95 AND y > 96")
+    assert ids(found) == [97, 98, 99]
+    assert opened == ["/groups/part-0.parquet"]
 
 
 @pytest.mark.parametrize("read", [pyqbeast.Scan.to_arrow, pyqbeast.Scan.to_dataset])

@@ -75,7 +75,7 @@ class DataFiles:
             errors_about(location),
             self._opened(location) as parquet,
         ):
-            groups = self._row_groups(location, parquet, predicate)
+            groups = self._row_groups(parquet, predicate)
             if file.path in self.sizes:
                 groups = [number for number in groups if _begin(parquet, number) < self.sizes[file.path]]
             if groups:
@@ -119,7 +119,7 @@ class DataFiles:
         ):
             yield parquet
 
-    def _row_groups(self, location: str, parquet: pq.ParquetFile, predicate: Predicate | None) -> list[int]:
+    def _row_groups(self, parquet: pq.ParquetFile, predicate: Predicate | None) -> list[int]:
         every = list(range(parquet.num_row_groups))
         if predicate is None or len(every) < 2 or self.index.mapping_mode != "none":
             return every
@@ -136,13 +136,14 @@ class DataFiles:
         ):
             return every
         from pyarrow import dataset as ds  # brings pandas along, which most scans can do without
-        from pyarrow import fs as pafs
 
-        system, path = locations.open_location(location, self.storage_options)
-        kind, files = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us"), pafs.FSSpecHandler(system)
+        # Each fragment reads its footer itself, and elsewhere each read of the file is waited for.
+        footer = pa.BufferOutputStream()
+        parquet.metadata.write_metadata_file(footer)
+        kind, file = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us"), footer.getvalue()
         kept: set[int] = set()
         for known in (None, *predicate.cases_of_nan):
-            fragment = kind.make_fragment(path, pafs.PyFileSystem(files), known)
+            fragment = kind.make_fragment(file, partition_expression=known)
             try:
                 kept |= {group.id for group in fragment.subset(predicate.rows, schema=stored).row_groups}
             except pa.ArrowInvalid:
