@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import json
 import math
+import os
 import threading
 from decimal import Decimal
 
@@ -23,7 +24,7 @@ from pyqbeast.core.errors import (
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_files import find_log_files, readable_versions
-from pyqbeast.delta_log.reader import Protocol, read_snapshot
+from pyqbeast.delta_log.reader import Protocol, Replay, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.faulty_files import FaultyFiles, PythonFaults
 
@@ -258,6 +259,31 @@ def test_times_that_commits_keep(tmp_path):
     assert read_snapshot(tmp_path, 0).version == 0
     with pytest.raises(UnsupportedError, match=r"keeps times in its commits .*: give a version"):
         read_snapshot(tmp_path, timestamp=2**41)
+
+
+@pytest.mark.parametrize("is_checkpoint", [True, False])
+def test_a_version_by_its_time_is_read_once(tmp_path, monkeypatch, is_checkpoint):
+    """Of the newest version, which says what times count, no entry of a file is looked at."""
+    names = [f"f{number}" for number in range(20)]
+    if is_checkpoint:
+        checkpoint(
+            log(tmp_path, f"{0:020d}.checkpoint.parquet"), PROTOCOL, METADATA, *map(add, names), remove("x")
+        )
+    else:
+        commit(tmp_path, 0, PROTOCOL, METADATA, *map(add, names))
+        os.utime(log(tmp_path, f"{0:020d}.json"), (1, 1))
+    commit(tmp_path, 1, add("g"), remove("f0"))
+    os.utime(log(tmp_path, f"{1:020d}.json"), (2, 2))
+    seen, apply = [], Replay.apply
+
+    def counted(replay, action, source):
+        seen.extend(action)
+        apply(replay, action, source)
+
+    monkeypatch.setattr(Replay, "apply", counted)
+    assert [file.path for file in read_snapshot(tmp_path, timestamp=2_000).files] == sorted(["g", *names[1:]])
+    assert seen.count("protocol") == seen.count("metaData") == 2
+    assert (seen.count("add"), seen.count("remove")) == (21, 1)
 
 
 def test_what_names_no_version(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -27,6 +27,8 @@ Action = dict[str, Any]
 ADDED = "files added"
 Answer = TypeVar("Answer")
 
+#: Columns of what tells of the table as a whole. No sidecar has them.
+_OF_TABLE = ["metaData.configuration", "metaData.partitionColumns", "metaData.schemaString", "protocol"]
 # Statistics can be a struct, a JSON text, or both; a column that a checkpoint lacks is left out by pyarrow.
 _COLUMNS = [
     "add.path",
@@ -35,10 +37,7 @@ _COLUMNS = [
     "add.stats",
     f"add.stats_parsed.{NUM_RECORDS}",
     "add.tags",
-    "metaData.configuration",
-    "metaData.partitionColumns",
-    "metaData.schemaString",
-    "protocol",
+    *_OF_TABLE,
     "sidecar.path",
 ]
 #: Rows of a checkpoint that are Arrow's and Python's at once: more take more memory, and no less time.
@@ -75,13 +74,14 @@ def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterat
 
     Raises, naming the file, `FormatError` where one is missing or broken, and `StorageError` where reading it fails.
     """
+    columns = [*_COLUMNS, *(_OF_REMOVED if with_removed else [])]
     for path in files.checkpoint:
-        for action in _file_actions(files, path, with_removed):
+        for action in _file_actions(files, path, columns):
             sidecar = action.get("sidecar")
             if sidecar is None:
                 yield action
             else:
-                yield from _sidecar_actions(files, _sidecar_path(files, path, sidecar), with_removed)
+                yield from _sidecar_actions(files, _sidecar_path(files, path, sidecar), columns)
 
 
 def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
@@ -94,12 +94,39 @@ def actions_of_commits(files: LogFiles) -> Iterator[tuple[str, Action]]:
 
     Raises `FormatError`, naming file and line, where one is missing or broken.
     """
-    contents: Iterable[bytes] = map(partial(_content, files), files.commits)
-    if not is_local(files.file_system):
-        contents = read_ahead(files.commits, partial(_content, files))
-    for path, content in zip(files.commits, contents, strict=True):
+    for path, content in _contents(files):
         for action in _actions(content, path):
             yield path, action
+
+
+def actions_of_table(files: LogFiles) -> Iterator[tuple[str, Action]]:
+    """Yield the actions of `files` that tell of the table as a whole, each with its file: its properties, its columns
+    and its protocol. Those of data files, which are nearly all, are not decoded.
+
+    Raises as `checkpoint_actions` and `actions_of_commits`.
+    """
+    for path in files.checkpoint:
+        yield from (
+            (path, action) for action in _file_actions(files, path, _OF_TABLE) if _is_of_table(action)
+        )
+    for path, content in _contents(files):
+        lines = Lines.of(content)
+        # A line has one action, and most writers leave no space.
+        are_of_files = lines.begin_with(b'{"add":{') | lines.begin_with(b'{"remove":{')
+        for at in np.flatnonzero(~are_of_files).tolist():
+            actions = _actions_one_by_one(lines.part(at, at + 1), at + 1, path)
+            yield from ((path, action) for action in actions if _is_of_table(action))
+
+
+def _is_of_table(action: Action) -> bool:
+    return "metaData" in action or "protocol" in action
+
+
+def _contents(files: LogFiles) -> Iterator[tuple[str, bytes]]:
+    """The commits of `files`, each with its path."""
+    read = partial(_content, files)
+    contents = map(read, files.commits) if is_local(files.file_system) else read_ahead(files.commits, read)
+    return zip(files.commits, contents, strict=True)
 
 
 def _content(files: LogFiles, path: str) -> bytes:
@@ -139,14 +166,14 @@ def _actions_one_by_one(lines: Lines, first: int, path: str) -> Iterator[Action]
         yield action
 
 
-def _file_actions(files: LogFiles, path: str, with_removed: bool) -> Iterator[Action]:
+def _file_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:
     if path.endswith(".json"):
         return commit_actions(files, path)
-    return _parquet_actions(files, path, [*_COLUMNS, *(_OF_REMOVED if with_removed else [])])
+    return _parquet_actions(files, path, columns)
 
 
-def _sidecar_actions(files: LogFiles, path: str, with_removed: bool) -> Iterator[Action]:
-    for action in _file_actions(files, path, with_removed):
+def _sidecar_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:
+    for action in _file_actions(files, path, columns):
         if "sidecar" in action:
             raise FormatError(f"{path}: sidecar: a sidecar has none of its own")
         yield action
@@ -181,7 +208,7 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
                 )
             for name, required in _REQUIRED.items():
                 _check_column(parquet.schema_arrow, name, required, path)
-            has_structs = parsed_statistics.are_needed(parquet)
+            has_structs = "add.stats" in columns and parsed_statistics.are_needed(parquet)
             if has_structs:
                 columns = [*columns, parsed_statistics.COLUMN]
             instants = parsed_statistics.instants(parquet)

@@ -14,7 +14,14 @@ from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.actions import ADDED, Action, actions_of_commits, checkpoint_actions, despite_cleanup
+from pyqbeast.delta_log.actions import (
+    ADDED,
+    Action,
+    actions_of_commits,
+    actions_of_table,
+    checkpoint_actions,
+    despite_cleanup,
+)
 from pyqbeast.delta_log.live_file import (
     FileKey,
     LiveFile,
@@ -117,7 +124,7 @@ def read_snapshot(
     version = None if version is None else int(version)
     timestamp = None if timestamp is None else int(timestamp)
     if timestamp is not None:
-        _check_times_of_files(read_snapshot(table, storage_options=storage_options), table)
+        _check_times_of_files(table, storage_options)
 
     def replayed() -> tuple[LogFiles, Replay]:
         files = find_log_files(table, version, timestamp, storage_options)
@@ -134,25 +141,40 @@ def read_snapshot(
     for one, other in itertools.pairwise(ordered):
         if one.path == other.path:
             raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
-    where = f"{files.folder}: version {files.version}"
-    if replay.protocol is None:
-        raise FormatError(f"{where}: no commit and no checkpoint before it holds the action protocol")
-    _check_readable(replay.protocol, where)
-    if version is None and timestamp is None and replay.metadata.configuration.get(_COORDINATOR):
-        raise UnsupportedError(
-            f"{where}: only a coordinator of commits knows the table's newest version ({_COORDINATOR}), and nobody "
-            "asks it without Spark; read it with Spark, or give a version that the log holds"
-        )
-    return Snapshot(files.version, ordered, replay.protocol, replay.metadata, tuple(replay.removed))
+    protocol = _checked_protocol(files, replay, is_newest=version is None and timestamp is None)
+    return Snapshot(files.version, ordered, protocol, replay.metadata, tuple(replay.removed))
 
 
-def _check_times_of_files(newest: Snapshot, table: Location) -> None:
+def _check_times_of_files(table: Location, storage_options: locations.Options) -> None:
     """Only the newest version says which times count: an older one may be from before."""
+
+    def replayed() -> tuple[LogFiles, Replay]:
+        files, replay = find_log_files(table, options=storage_options), Replay()
+        for path, action in actions_of_table(files):
+            replay.apply(action, path)
+        return files, replay
+
+    files, newest = despite_cleanup(replayed)
+    _checked_protocol(files, newest, is_newest=True)
     if newest.metadata.configuration.get(_TIMES_IN_COMMITS, "").lower() == "true":
         raise UnsupportedError(
             f"the table at {table} keeps times in its commits ({_TIMES_IN_COMMITS}), which are not read here: give a "
             "version"
         )
+
+
+def _checked_protocol(files: LogFiles, replay: Replay, *, is_newest: bool) -> Protocol:
+    """The protocol of a version. Raises UnsupportedError where it cannot be read, or is not surely the newest one."""
+    where = f"{files.folder}: version {files.version}"
+    if replay.protocol is None:
+        raise FormatError(f"{where}: no commit and no checkpoint before it holds the action protocol")
+    _check_readable(replay.protocol, where)
+    if is_newest and replay.metadata.configuration.get(_COORDINATOR):
+        raise UnsupportedError(
+            f"{where}: only a coordinator of commits knows the table's newest version ({_COORDINATOR}), and nobody "
+            "asks it without Spark; read it with Spark, or give a version that the log holds"
+        )
+    return replay.protocol
 
 
 class Replay:
