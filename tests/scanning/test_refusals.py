@@ -131,9 +131,13 @@ def test_bad_arguments(golden):
 
 def test_missing_and_damaged_files(tmp_path):
     indexed_table(tmp_path, NUMBERS)
-    scan = pyqbeast.scan(tmp_path)
+    scan, whole = pyqbeast.scan(tmp_path), (tmp_path / "part-0.parquet").read_bytes()
     (tmp_path / "part-0.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(FormatError, match=r"part-0\.parquet: not a readable"):
+        scan.to_arrow()
+    (tmp_path / "part-0.parquet").write_bytes(whole[:4] + bytes(60) + whole[64:])
+    # Arrow says so by an error that is otherwise of storage.
+    with pytest.raises(FormatError, match=r"part-0\.parquet: not a readable .*thrift"):
         scan.to_arrow()
     (tmp_path / "part-0.parquet").unlink()
     with pytest.raises(StorageError, match=r"part-0\.parquet.*missing"):

@@ -20,7 +20,7 @@ from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.faulty_files import FaultyFiles
+from tests.faulty_files import FaultyFiles, PythonFaults
 from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, indexed_table, metadata
 from tests.tiledb.server import serve
 
@@ -97,6 +97,17 @@ def test_a_store_without_ranges_fails_by_an_error_of_pyqbeast(tmp_path, monkeypa
     monkeypatch.setattr(FaultyFiles, "_open", lambda *_, **__: Whole(bytes(10_000)))
     with pytest.raises(StorageError, match=r"^reading .*part-0\.parquet failed: ValueError: the server"):
         read(pyqbeast.scan(f"faulty:{tmp_path}"))
+
+
+@pytest.mark.parametrize("read", [pyqbeast.Scan.to_arrow, pyqbeast.Scan.to_dataset])
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path, monkeypatch, read):
+    """The error is one that Arrow has for what is in a file, too: without a number."""
+    indexed_table(tmp_path, pa.table({"id": [1]}))
+    scan, faults = pyqbeast.scan(f"faulty:{tmp_path}"), PythonFaults()
+    monkeypatch.setattr(FaultyFiles, "next_call", faults.next)
+    faults.fail("open", onwards=True)
+    with pytest.raises(StorageError, match=r"part-0\.parquet: the file cannot be read: the disk is on fire"):
+        read(scan)
 
 
 @pytest.mark.parametrize("opened", [pyqbeast.scan, pyqbeast.tiledb.open_array])

@@ -234,13 +234,18 @@ def _damage(path: str) -> Iterator[None]:
     """Raise `FormatError` for what Arrow says of a file that is no Parquet, and leave the errors of storage alone."""
     try:
         yield
-    except (pa.ArrowException, UnicodeError) as error:
-        raise _unreadable(path, error) from error
-    except OSError as error:
-        # Arrow's own have no number, and those of storage have one, or a class of their own.
-        if type(error) is OSError and error.errno is None:
+    except Exception as error:
+        if is_damage(error):
             raise _unreadable(path, error) from error
         raise
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether an error of reading an opened file as Parquet is about what the file holds, and not about its storage."""
+    if isinstance(error, (pa.ArrowException, UnicodeError)):
+        return True
+    # Arrow's own have no number, and those of storage have one, or a class of their own.
+    return type(error) is OSError and error.errno is None
 
 
 def _unreadable(path: str, error: Exception) -> FormatError:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
 from pyqbeast.deletion_vectors.table import read_vector
 from pyqbeast.delta_log import locations
+from pyqbeast.delta_log.actions import is_damage
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
@@ -33,6 +34,7 @@ from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 BATCH_ROWS = 1 << 14
 #: What is made of a batch.
 Part = TypeVar("Part")
+File = TypeVar("File")
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -114,7 +116,7 @@ class DataFiles:
                 yield parquet
             return
         with (
-            system.open(path, "rb") as opened,
+            opened_by(lambda: system.open(path, "rb"), location) as opened,
             pq.ParquetFile(opened, coerce_int96_timestamp_unit="us", pre_buffer=True) as parquet,
         ):
             yield parquet
@@ -209,13 +211,29 @@ def errors_about(location: str) -> Iterator[None]:
         raise StorageError(f"{location}: the table's log names this file, and it is missing") from error
     except (UnsupportedError, FormatError) as error:
         raise type(error)(f"{location}: {error}") from error
-    except pa.ArrowException as error:
-        raise FormatError(f"{location}: not a readable Parquet file: {error}") from error
     except UnicodeEncodeError as error:
         # What the log calls its files has been looked at where it was read: this is about the folders above.
         raise StorageError(
             f"the path {location!r} is no UTF-8, as far as Python knows: rename the folder, or set a locale of UTF-8, "
             "such as LC_ALL=C.UTF-8"
         ) from error
+    except Exception as error:
+        if is_damage(error):
+            raise FormatError(f"{location}: not a readable Parquet file: {error}") from error
+        if isinstance(error, OSError):
+            raise _unread(location, error) from error
+        raise
+
+
+def opened_by(opening: Callable[[], File], location: str) -> File:
+    """What opens a file. Its errors are of the storage, also those that would be of the content once it is open."""
+    try:
+        return opening()
     except OSError as error:
-        raise StorageError(f"{location}: the file cannot be read: {error}") from error
+        if type(error) is OSError:
+            raise _unread(location, error) from error
+        raise
+
+
+def _unread(location: str, error: OSError) -> StorageError:
+    return StorageError(f"{location}: the file cannot be read: {error}")

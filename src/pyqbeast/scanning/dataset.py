@@ -17,7 +17,7 @@ from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.scanning.conditions.column_types import StoredFields, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.data_files import DataFiles, errors_about
+from pyqbeast.scanning.data_files import DataFiles, errors_about, opened_by
 from pyqbeast.scanning.old_calendar import has_old_calendar
 
 #: Programs whose statistics, in Parquet and in the log, say of a column that it has a NaN. Others leave it out.
@@ -67,7 +67,7 @@ class PlainFiles:
         with (
             locations.storage_errors(doing, but_for=()),
             errors_about(location),
-            self._arrow_system.open_input_file(location) as opened,
+            opened_by(lambda: self._arrow_system.open_input_file(location), location) as opened,
         ):
             footer = pq.ParquetFile(opened)
             is_plain = not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
