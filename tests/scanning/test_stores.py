@@ -34,6 +34,12 @@ def test_other_stores(tmp_path):
         pyqbeast.scan("nowhere://table")
 
 
+@pytest.mark.parametrize("cache", ["simplecache", "filecache"])
+def test_caches_of_fsspec_are_refused_by_what_they_are(cache):
+    with pytest.raises(InvalidInputError, match=rf"'{cache}::memory://t' cannot be opened: a chain of URLs"):
+        pyqbeast.scan(f"{cache}::memory://t")
+
+
 def test_files_of_another_store_are_read_at_once(tmp_path, monkeypatch):
     indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
     fsspec.filesystem("memory").put(str(tmp_path), "/together", recursive=True)

@@ -63,13 +63,17 @@ def absolute(location: Location) -> str:
     return path if scheme is None else f"file:{path}"
 
 
+def _chained(text: str) -> tuple[str, str]:
+    """A location up to the `::` behind which its archive is, and the rest. A local path has no such end."""
+    if "::" not in text or _split(text)[0] in (None, "file"):
+        return text, ""
+    head, colons, end = text.partition("::")
+    return head, colons + end
+
+
 def child(parent: Location, *names: str) -> str:
     """The location of `names` below `parent`; empty names are left out."""
-    text, chain = location_text(parent), ""
-    # What lies in an archive is named before the `::` behind which the archive is. A local path has no such end.
-    if "::" in text and _split(text)[0] not in (None, "file"):
-        text, colons, end = text.partition("::")
-        chain = colons + end
+    text, chain = _chained(location_text(parent))
     return hadoop_path("/".join([text.rstrip("/"), *filter(None, names)])) + chain
 
 
@@ -129,6 +133,11 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
         if scheme in (None, "file") and not authority:
             # fsspec's `url_to_fs` takes the `::` of a name for a chain of URLs, and opens what is called like its end.
             return fsspec.filesystem("file", **options), fsspec.core.strip_protocol(text)
+        if path.startswith(":"):
+            raise ValueError(
+                "a chain of URLs begins with an archive and a path in it, as zip://table::file:///x.zip does: name "
+                "the store of the table itself"
+            )
         url = f"{scheme}://{authority or ''}{path}" if scheme else text
         if "::" in url and not issubclass(fsspec.get_filesystem_class(scheme), AbstractArchiveFileSystem):
             # An archive lies in another file. Other stores lie in none, and fsspec leaves the end out without a word.
