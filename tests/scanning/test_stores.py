@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import threading
+from urllib.parse import quote
 
 import fsspec
 import pyarrow as pa
@@ -152,6 +153,27 @@ def test_a_web_server(golden):
             scan.to_arrow()
         with pytest.raises(StorageError):
             pyqbeast.scan(f"{server.url}/table")
+
+
+def test_names_of_files_on_a_web_server(tmp_path):
+    """They go into its URLs: `%41` would be another name there, `?` a question, and `#` the end."""
+    names = ["a b.parquet", "p%41.parquet", "q?x=1.parquet", "r#1.parquet", "é+&.parquet"]
+    adds = []
+    for number, name in enumerate(names):
+        entry = indexed_add(tmp_path / name, NUMBERS.slice(number, 1))
+        entry["add"]["path"] = quote(name)
+        adds.append(entry)
+    # Writers leave alone what is no sign of theirs.
+    adds[-2]["add"]["path"] = names[-2]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), *adds)
+    with serve(tmp_path) as server:
+        scan = pyqbeast.scan(server.url)
+        assert ids(scan) == ids(pyqbeast.scan(tmp_path)) == [0, 1, 2, 3, 4]
+        assert scan.to_dataset().count_rows() == 5
+        clone = indexed_add(tmp_path / "clone" / "x.parquet", NUMBERS)
+        clone["add"]["path"] = f"{server.url}/p%2541.parquet"
+        commit(tmp_path / "clone", 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), clone)
+        assert ids(pyqbeast.scan(tmp_path / "clone")) == [1]
 
 
 def test_a_vector_in_a_store_that_nobody_knows(tmp_path):

@@ -97,10 +97,18 @@ def url_decode(url: str) -> str:
 def file_location(folder: Location, path: str) -> str:
     """Where a file lies that a log calls `path`: below `folder`, or anywhere if `path` is absolute.
 
-    `path` is URL-encoded. What stands there before a colon is a scheme; in the name of a file a colon is encoded.
+    `path` is URL-encoded, and the location is only where it is asked of a web server. What stands there before a colon
+    is a scheme; in the name of a file a colon is encoded.
     """
     decoded = url_decode(path)
-    return decoded if is_absolute(path) else child(folder, decoded)
+    if is_absolute(path):
+        return path if _is_on_web(path) else decoded
+    return child(folder, url_encode(decoded) if _is_on_web(location_text(folder)) else decoded)
+
+
+def _is_on_web(location: str) -> bool:
+    """Whether `location` is the URL that a web server is asked for, where names stay encoded."""
+    return location.startswith(("http:", "https:"))
 
 
 def is_plain(path: str) -> bool:
