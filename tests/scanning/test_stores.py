@@ -16,7 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 import pyqbeast
 import pyqbeast.tiledb
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
-from pyqbeast.delta import DeletionVectorDescriptor
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.verification.without_spark import verify_log
@@ -33,6 +33,24 @@ def test_other_stores(tmp_path):
     assert ids(pyqbeast.scan("memory://stored").where("id < 3")) == [0, 1, 2]
     with pytest.raises(InvalidInputError, match="cannot be opened"):
         pyqbeast.scan("nowhere://table")
+
+
+def test_two_slashes_are_one(tmp_path):
+    """As in Hadoop, wherever they stand. Stores of objects would take them for another place."""
+    vector = write_vectors(str(tmp_path), [DeletionVector([1])])[0]
+    commit(
+        tmp_path,
+        0,
+        PROTOCOL,
+        metadata(fields_of(NUMBERS.schema)),
+        indexed_add(tmp_path / "a.parquet", NUMBERS.slice(0, 3), vector=vector),
+    )
+    fsspec.filesystem("memory").put(str(tmp_path), "/two/slashes", recursive=True)
+    for url in ("memory://two//slashes", "memory://two/slashes//", "memory:////two/slashes"):
+        scan = pyqbeast.scan(url)
+        assert ids(scan) == [0, 2]
+        assert scan.to_dataset().count_rows() == 2
+        assert scan.verify().ok
 
 
 @pytest.mark.parametrize("cache", ["simplecache", "filecache"])

@@ -146,6 +146,9 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
                 "a chain of URLs begins with an archive and a path in it, as zip://table::file:///x.zip does: name "
                 "the store of the table itself"
             )
+        # Locations of files below it are in Hadoop's spelling, too.
+        head, chain = _chained(text)
+        scheme, authority, path = _split(hadoop_path(head) + chain)
         url = f"{scheme}://{authority or ''}{path}" if scheme else text
         if "::" in url and not issubclass(fsspec.get_filesystem_class(scheme), AbstractArchiveFileSystem):
             # An archive lies in another file. Other stores lie in none, and fsspec leaves the end out without a word.
