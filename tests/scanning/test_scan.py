@@ -16,7 +16,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
-from pyqbeast.delta import DeletionVector
+from pyqbeast.delta import DeletionVector, write_vectors
 from pyqbeast.scanning.data_files import BATCH_ROWS
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
@@ -270,3 +270,24 @@ def test_what_a_scan_tells_of_the_index(golden):
         scan.verify("data")
     with pytest.raises(InvalidInputError, match="level"):
         scan.verify("all")
+
+
+def test_a_scan_stays_with_its_table_where_the_working_directory_changes(tmp_path, monkeypatch):
+    for folder, part in (("here", NUMBERS.slice(0, 3)), ("there", NUMBERS.slice(3, 9))):
+        vector = write_vectors(str(tmp_path / folder / "t"), [DeletionVector([1])])[0]
+        commit(
+            tmp_path / folder / "t",
+            0,
+            PROTOCOL,
+            metadata(fields_of(part.schema)),
+            indexed_add(tmp_path / folder / "t" / "a.parquet", part, vector=vector),
+        )
+    monkeypatch.chdir(tmp_path / "here")
+    scan = pyqbeast.scan("t")
+    monkeypatch.chdir(tmp_path / "there")
+    assert ids(scan) == [0, 2]
+    assert scan.to_dataset().count_rows() == 2
+    assert scan.tolerance({"n": ("*", "count")}, exact=True).table["n"].to_pylist() == [2]
+    monkeypatch.chdir(tmp_path)
+    assert scan.verify().ok
+    assert "'t'" in repr(scan)

@@ -65,7 +65,7 @@ def read_history(index: IndexedSnapshot, storage_options: locations.Options = No
 
 
 def _read(index: IndexedSnapshot, storage_options: locations.Options) -> list[VersionFigures]:
-    table, version = index.table, index.snapshot.version
+    table, version = index.location, index.snapshot.version
     readable = readable_versions(table, storage_options)
     first = max(readable.start, version - MOST_VERSIONS + 1) if version in readable else version
     beginning = find_log_files(table, first, options=storage_options)

@@ -28,9 +28,17 @@ _MAPPING_MODE = "delta.columnMapping.mode"
 
 @dataclass(frozen=True)
 class IndexedSnapshot:
-    """A version of an indexed table. What a call needs of it is worked out once, when it is first asked for."""
+    """A version of an indexed table. What a call needs of it is worked out once, when it is first asked for.
+
+    Attributes:
+        table: what the user calls it.
+        location: where it is, whatever the working directory is by now.
+        snapshot: its files, columns and properties.
+        revisions: its revisions.
+    """
 
     table: Location
+    location: str
     snapshot: Snapshot
     revisions: RevisionSet
 
@@ -63,7 +71,12 @@ class IndexedSnapshot:
         revisions = revisions_of_indexed(
             location_text(table), told.configuration, is_partitioned=is_partitioned
         )
-        return cls(table, snapshot, revisions.named_as([field["name"] for field in told.fields]))
+        return cls(
+            table,
+            locations.lasting(table),
+            snapshot,
+            revisions.named_as([field["name"] for field in told.fields]),
+        )
 
     @property
     def mapping_mode(self) -> str:

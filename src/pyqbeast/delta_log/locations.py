@@ -63,6 +63,13 @@ def absolute(location: Location) -> str:
     return path if scheme is None else f"file:{path}"
 
 
+def lasting(location: Location) -> str:
+    """`location` as it is opened from any working directory."""
+    text = location_text(location)
+    scheme, authority, _ = _split(text)
+    return open_location(text)[1] if scheme in (None, "file") and not authority else text
+
+
 def _chained(text: str) -> tuple[str, str]:
     """A location up to the `::` behind which its archive is, and the rest. A local path has no such end."""
     if "::" not in text or _split(text)[0] in (None, "file"):

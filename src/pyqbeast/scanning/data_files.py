@@ -93,7 +93,7 @@ class DataFiles:
 
         Files of a store elsewhere are read several at once; what is made of their rows is then in memory.
         """
-        system, _ = locations.open_location(self.index.table, self.storage_options)
+        system, _ = locations.open_location(self.index.location, self.storage_options)
         if is_local(system):
             for file in files:
                 yield from map(part_of, self.batches(file, predicate))
@@ -106,7 +106,7 @@ class DataFiles:
             yield from parts
 
     def _location(self, file: LiveFile) -> str:
-        return locations.file_location(self.index.table, file.path)
+        return locations.file_location(self.index.location, file.path)
 
     @contextlib.contextmanager
     def _opened(self, location: str) -> Iterator[pq.ParquetFile]:
@@ -154,7 +154,11 @@ class DataFiles:
 
     def _rows(self, file: LiveFile, parquet: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
         deleted = read_vector(
-            file.deletion_vector, file.path, parquet.metadata.num_rows, self.index.table, self.storage_options
+            file.deletion_vector,
+            file.path,
+            parquet.metadata.num_rows,
+            self.index.location,
+            self.storage_options,
         ).to_array()
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
         held = list(map(StoredFields(stored, mapping).find, self.fields))

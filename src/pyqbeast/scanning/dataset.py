@@ -42,7 +42,7 @@ class PlainFiles:
         self._data = data
         self._index: IndexedSnapshot = data.index
         self._schema = data.schema
-        self._system, self._root = locations.open_location(self._index.table, data.storage_options)
+        self._system, self._root = locations.open_location(self._index.location, data.storage_options)
         self._arrow_system: Any = (
             pafs.LocalFileSystem()
             if is_local(self._system)

@@ -215,12 +215,12 @@ class Scan:
             raise UnsupportedError(
                 f"verify at level {level!r} reads rows, which takes Spark: use QbeastTable.for_path(spark, path).verify"
             )
-        newest = readable_versions(self._rows.index.table, self._rows.storage_options)[-1]
+        newest = readable_versions(self._rows.index.location, self._rows.storage_options)[-1]
         if self.version != newest:
             raise InvalidInputError(
                 f"verify looks at version {newest}, the newest, and this scan is of {self.version}"
             )
-        return verify_log(self._rows.index.table, self._rows.storage_options)
+        return verify_log(self._rows.index.location, self._rows.storage_options)
 
     def to_batches(self) -> pa.RecordBatchReader:
         """The rows as they are read, one batch at a time; a file's rows stay in memory for no longer than that.
