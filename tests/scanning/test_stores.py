@@ -75,6 +75,22 @@ def test_files_of_another_store_are_read_at_once(tmp_path, monkeypatch):
     assert ids(pyqbeast.scan("memory://together")) == list(range(30))
 
 
+def test_footers_of_another_store_are_read_at_once(tmp_path, monkeypatch):
+    indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
+    fsspec.filesystem("memory").put(str(tmp_path), "/footers", recursive=True)
+    opens, began = MemoryFileSystem._open, threading.Event()
+
+    def waiting(system, path, *args, **how):
+        if path.endswith("part-2.parquet"):
+            began.set()
+        # Alone, it would wait in vain.
+        assert not path.endswith("part-1.parquet") or began.wait(10)
+        return opens(system, path, *args, **how)
+
+    monkeypatch.setattr(MemoryFileSystem, "_open", waiting)
+    assert pyqbeast.scan("memory://footers").to_dataset().count_rows() == 30
+
+
 def test_a_reader_that_stops_has_not_asked_for_many_files(tmp_path, monkeypatch):
     indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
     fsspec.filesystem("memory").put(str(tmp_path), "/stopped", recursive=True)

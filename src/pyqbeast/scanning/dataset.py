@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyarrow import fs as pafs
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
-from pyqbeast.delta_log.read_ahead import is_local
+from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.conditions.column_types import StoredFields, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -51,8 +52,15 @@ class PlainFiles:
         self._format = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
         self._whole = whole
 
-    def holds(self, file: LiveFile) -> bool:
-        """Whether a file is one of them. Reads its footer where the log does not tell."""
+    def among(self, files: Sequence[LiveFile]) -> list[LiveFile]:
+        """Those of some files that are such. Reads footers, where the log alone does not rule a file out.
+
+        Those of a store elsewhere are read several at once.
+        """
+        answers = map(self._holds, files) if is_local(self._system) else read_ahead(files, self._holds)
+        return list(itertools.compress(files, answers))
+
+    def _holds(self, file: LiveFile) -> bool:
         if (
             file.path not in self._whole
             or file.deletion_vector is not None

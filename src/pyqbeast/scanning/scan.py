@@ -262,7 +262,8 @@ class Scan:
         """All rows as a dataset of pyarrow, whose readers push filters and columns down into files and row groups.
 
         Rows that are not stored as they are given out are read at once: those of files that a sample takes a part of,
-        that hold deleted rows, or that have other names or types of columns. A condition whose columns are not selected
+        that hold deleted rows, or that have other names or types of columns. Of the other files the footers are read at
+        once, to tell which these are. A condition whose columns are not selected
         adds them to the dataset. Raises as `to_batches`.
         """
         from pyarrow import dataset as ds
@@ -273,8 +274,7 @@ class Scan:
         data = rows.data_with(rows.needed_names)
         opened = rows.opened()
         plain = PlainFiles(data, rows.whole_files(opened), rows.predicate)
-        files = [file for file in rows.index.snapshot.files if file.path in opened]
-        as_they_are = [file for file in files if plain.holds(file)]
+        as_they_are = plain.among([file for file in rows.index.snapshot.files if file.path in opened])
         left = opened - {file.path for file in as_they_are}
         parts = [plain.dataset(as_they_are)]
         if left:
