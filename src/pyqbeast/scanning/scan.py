@@ -225,6 +225,9 @@ class Scan:
     def to_batches(self) -> pa.RecordBatchReader:
         """The rows as they are read, one batch at a time; a file's rows stay in memory for no longer than that.
 
+        In a store elsewhere whole files are read, several at once: what is taken of their rows, in up to eight files,
+        is in memory until it has been given out.
+
         Raises:
             StorageError: a file is missing or cannot be read.
             FormatError: a file is damaged.
