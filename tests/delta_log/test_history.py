@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
+import threading
 
+import fsspec
 import pytest
 
 from pyqbeast import NotIndexedError
@@ -76,3 +78,21 @@ def test_a_history_begins_at_the_oldest_checkpoint_or_at_the_most(golden, tmp_pa
     # The checkpoint does not say what made it.
     begun = dataclasses.replace(whole[1], timestamp=None, operation="")
     assert read_history(IndexedSnapshot.read(table)) == [begun, *whole[2:]]
+
+
+def test_commits_of_another_store_are_read_at_once(golden, monkeypatch):
+    table = golden("qbeast/d_append_revisions") / "table"
+    files = fsspec.filesystem("memory")
+    files.put(str(table / "_delta_log"), "/history/_delta_log", recursive=True)
+    index, read, began = IndexedSnapshot.read("memory://history"), type(files).cat_file, threading.Event()
+    assert index.snapshot.version >= 3
+
+    def waiting(system, path, **how):
+        if path.endswith("3.json"):
+            began.set()
+        # Alone, it would wait in vain.
+        assert not path.endswith("2.json") or began.wait(10)
+        return read(system, path, **how)
+
+    monkeypatch.setattr(type(files), "cat_file", waiting)
+    assert read_history(index) == read_history(IndexedSnapshot.read(table))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -94,9 +94,15 @@ def actions_of_commits(files: LogFiles) -> Iterator[tuple[str, Action]]:
 
     Raises `FormatError`, naming file and line, where one is missing or broken.
     """
-    for path, content in _contents(files):
-        for action in _actions(content, path):
+    for path, actions in commits_one_by_one(files, files.commits):
+        for action in actions:
             yield path, action
+
+
+def commits_one_by_one(files: LogFiles, paths: Sequence[str]) -> Iterator[tuple[str, Iterator[Action]]]:
+    """Yield some JSON files of the log of `files`, each with its actions, as `commit_actions` gives them."""
+    for path, content in _contents(files, paths):
+        yield path, _actions(content, path)
 
 
 def actions_of_table(files: LogFiles) -> Iterator[tuple[str, Action]]:
@@ -109,7 +115,7 @@ def actions_of_table(files: LogFiles) -> Iterator[tuple[str, Action]]:
         yield from (
             (path, action) for action in _file_actions(files, path, _OF_TABLE) if _is_of_table(action)
         )
-    for path, content in _contents(files):
+    for path, content in _contents(files, files.commits):
         lines = Lines.of(content)
         # A line has one action, and most writers leave no space.
         are_of_files = lines.begin_with(b'{"add":{') | lines.begin_with(b'{"remove":{')
@@ -122,11 +128,11 @@ def _is_of_table(action: Action) -> bool:
     return "metaData" in action or "protocol" in action
 
 
-def _contents(files: LogFiles) -> Iterator[tuple[str, bytes]]:
-    """The commits of `files`, each with its path."""
+def _contents(files: LogFiles, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """JSON files of the log, each by its path. Those of a store elsewhere are read several at once."""
     read = partial(_content, files)
-    contents = map(read, files.commits) if is_local(files.file_system) else read_ahead(files.commits, read)
-    return zip(files.commits, contents, strict=True)
+    contents = map(read, paths) if is_local(files.file_system) else read_ahead(paths, read)
+    return zip(paths, contents, strict=True)
 
 
 def _content(files: LogFiles, path: str) -> bytes:

@@ -14,7 +14,13 @@ from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.actions import Action, checkpoint_actions, commit_actions, despite_cleanup
+from pyqbeast.delta_log.actions import (
+    Action,
+    checkpoint_actions,
+    commit_actions,
+    commits_one_by_one,
+    despite_cleanup,
+)
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import FileKey, LiveFile
 from pyqbeast.delta_log.log_files import LogFiles, find_log_files, readable_versions
@@ -75,12 +81,12 @@ def _read(index: IndexedSnapshot, storage_options: locations.Options) -> list[Ve
     for path in beginning.checkpoint[:1]:
         _apply(checkpoint_actions(beginning), replay, live, path)
     info = {} if beginning.commits else _info_beside_checkpoint(beginning)
-    for path in beginning.commits:
-        info = _apply(commit_actions(beginning, path), replay, live, path)
+    for path, actions in commits_one_by_one(beginning, beginning.commits):
+        info = _apply(actions, replay, live, path)
     figures = [live.figures(first, info)]
-    for number in range(first + 1, version + 1):
-        path = f"{beginning.folder}/{number:020d}.json"
-        info = _apply(commit_actions(beginning, path), replay, live, path)
+    later = [f"{beginning.folder}/{number:020d}.json" for number in range(first + 1, version + 1)]
+    for number, (path, actions) in enumerate(commits_one_by_one(beginning, later), first + 1):
+        info = _apply(actions, replay, live, path)
         figures.append(live.figures(number, info))
     return figures
 
