@@ -211,6 +211,15 @@ def test_bounds_of_a_year_that_python_does_not_know_tell_nothing(condition, open
     assert "".join(name for name, may in zip("abc", verdict, strict=True) if may is not False) == opened
 
 
+def test_the_first_moment_of_all_hides_no_bounds():
+    """Some programs write it for none."""
+    text = (
+        '{"numRecords":9,"minValues":{"t":"0001-01-01T00:00:00.000Z"},'
+        '"maxValues":{"t":"2020-01-01T00:00:00.000Z"},"nullCount":{"t":0}}'
+    )
+    assert list(verdicts("t > '2025-01-01T00:00:00Z'", [text])) == [False]
+
+
 @pytest.mark.parametrize(
     ("at", "told"),
     [
