@@ -258,10 +258,11 @@ def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
     table = QbeastTable.for_path(spark, str(path))
     from pyqbeast.table.maintain import repair as repairing
 
-    look_at = repairing.look_at
+    look_at, asked = repairing.look_at, []
 
-    def look_and_wait(*arguments):
-        seen = look_at(*arguments)
+    def look_and_wait(*arguments, asks_storage=True):
+        asked.append(asks_storage)
+        seen = look_at(*arguments, asks_storage=asks_storage)
         if seen.report.level == "log":
             return seen
         assert table.delete_rows(first, [0, 1]) == 2
@@ -270,6 +271,8 @@ def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
     monkeypatch.setattr(repairing, "look_at", look_and_wait)
     done = table.repair(dry_run=False)
     assert (done.files, {remedy.problem.file for remedy in done.left}) == (1, {first})
+    # In a large table files are looked for so long that other writers would come first again.
+    assert asked == [True, False]
     monkeypatch.undo()
     assert load(spark, str(path)).count() == 1_998
     assert set(found(table.verify("log"))) - {""} == {first}

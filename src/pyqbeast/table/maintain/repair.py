@@ -94,7 +94,8 @@ def _commit(
         if version is not None:
             files = len(plan.changes)
             return replace(report, version=version, files=files, healed=plan.healed, left=plan.left)
-        now = look_at(spark, path, "log")
+        # Other writers go on meanwhile, so the next attempt has to come soon.
+        now = look_at(spark, path, "log", asks_storage=False)
         log = now.log
         if log.configuration != seen.log.configuration:
             break

@@ -15,6 +15,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
+from pyqbeast.delta_log.log_entry import FileOnDisk, LogEntry
 from pyqbeast.table.maintain.verify_contents import check_contents
 from pyqbeast.verification.log_checks import LoggedTable, VerifiedFile, check_log
 from pyqbeast.verification.report import VerifyReport, check_level
@@ -52,8 +53,16 @@ def verify(spark: SparkSession, path: str, level: str) -> VerifyReport:
     return look_at(spark, path, level).report
 
 
-def look_at(spark: SparkSession, path: str, level: str) -> Verified:
-    """The same, with all that was seen."""
+def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = True) -> Verified:
+    """The same, with all that was seen.
+
+    Args:
+        spark: the session.
+        path: the table.
+        level: how much is read.
+        asks_storage: whether files are looked for, which takes long in a large table. Otherwise problems of files
+            are not told rightly, and those of all files together, such as gaps in a tree, are.
+    """
     check_level(level)
     log = bridge.TableLog(spark, path)
     stored = revisions_from_configuration(log.configuration).named_as(log.schema.names)
@@ -64,7 +73,7 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
         problem = Problem(REPLICATED, "", "", str(error).strip().split("\n")[0])
         return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {}, False)
     _log.info("%s: checking the log of %d files", log.path, len(entries))
-    on_disk, orphans = files_on_disk(log)
+    on_disk, orphans = files_on_disk(log) if asks_storage else ([_unseen(entry) for entry in entries], [])
     dimensions = stored.dimensions
     tags = [parse_tags(entry.tags, dimensions.get) for entry in entries]
     table = LoggedTable(stored, log.names_in_files, log.prunable_revisions, entries, tags, on_disk, orphans)
@@ -78,6 +87,11 @@ def look_at(spark: SparkSession, path: str, level: str) -> Verified:
     return Verified(
         log, stored, files, report, contents.statistics, contents.compared >= {f.path for f in files}
     )
+
+
+def _unseen(entry: LogEntry) -> FileOnDisk:
+    """A file as the log has it."""
+    return FileOnDisk(entry.path, entry.path, entry.size, None, None)
 
 
 def _sample(files: Sequence[VerifiedFile]) -> list[VerifiedFile]:
