@@ -19,6 +19,7 @@ from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundE
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
+from pyqbeast.verification import stored_files
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.faulty_files import FaultyFiles, PythonFaults
@@ -234,7 +235,8 @@ def test_what_verify_notes_holds_no_password(tmp_path):
 
 @pytest.mark.parametrize("may_list", [True, False])
 def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may_list):
-    """Who may not list their folder asks for each, and a file that is missing is found either way."""
+    """Once they are many. Who may not list their folder asks for each, and a missing file is found either way."""
+    monkeypatch.setattr(stored_files, "_ASKED_SINGLY", 4)
     source = indexed_table(tmp_path / "source", *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
     memory, cloned = fsspec.filesystem("memory"), f"/cloned-{may_list}"
     memory.put(str(source), f"{cloned}/source", recursive=True)
@@ -256,7 +258,7 @@ def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may
     monkeypatch.setattr(type(memory), "ls", listing)
     monkeypatch.setattr(type(memory), "size", sizing)
     assert verify_log(f"memory://{cloned}/clone").problems == ()
-    assert len(asked) == (0 if may_list else 10)
+    assert len(asked) == (4 if may_list else 10)
     memory.rm(f"{cloned}/source/part-3.parquet")
     with memory.open(f"{cloned}/source/part-4.parquet", "ab") as file:
         file.write(b"more")

@@ -10,6 +10,7 @@ import os
 import posixpath
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second
     "microsecond": 1e-6,
 }
 _PART = rf"(\d{{1,18}})\s+({'|'.join(_SECONDS)})s?\s*"
+#: So many files of a folder outside the table's folder are asked for one by one before the folder is listed.
+_ASKED_SINGLY = 20
 _INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
 
 
@@ -71,7 +74,9 @@ class _Storage:
         self._named: set[str] = set()
         #: The file systems of files outside the table's folder, which a shallow clone has.
         self._elsewhere: dict[str, Any] = {}
-        #: What folders of such files list: sizes by name, by file system and folder.
+        #: How many of them were looked for, by file system and folder.
+        self._asked: Counter[tuple[Any, str]] = Counter()
+        #: What such folders list: sizes by name.
         self._listed: dict[tuple[Any, str], dict[str, int | None]] = {}
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
@@ -150,6 +155,9 @@ class _Storage:
         A shallow clone may have 100,000 such files. Who may read them need not be allowed to list them.
         """
         folder, _, name = path.rpartition("/")
+        self._asked[system, folder] += 1
+        if self._asked[system, folder] <= _ASKED_SINGLY:
+            return None
         sizes = self._listed.get((system, folder))
         if sizes is None:
             sizes = self._listed[system, folder] = {}

@@ -33,10 +33,19 @@ public final class FilesOnDisk {
   /** The sizes of all files below the table's folder that are not hidden, by their whole locations. */
   private final Map<String, Long> sizes = new HashMap<>();
 
+  /**
+   * So many files of a folder outside the table's folder are asked for one by one before the folder is listed. It may
+   * hold a million others.
+   */
+  private static final int ASKED_SINGLY = 20;
+
   /** The locations of live data files and vectors. */
   private final Set<String> named = new HashSet<>();
 
-  /** The sizes of what folders outside the table's folder list, by folder and name. */
+  /** How many files were looked for in folders outside the table's folder. */
+  private final Map<Path, Integer> asked = new HashMap<>();
+
+  /** The sizes of what such folders list, by folder and name. */
   private final Map<Path, Map<String, Long>> elsewhere = new HashMap<>();
 
   /** The table's folder. */
@@ -123,7 +132,9 @@ public final class FilesOnDisk {
     try {
       Path path = new Path(location);
       FileSystem files = path.getFileSystem(conf);
-      Long listed = location.startsWith(root) ? null : listed(files, path.getParent()).get(path.getName());
+      Path folder = path.getParent();
+      boolean isListed = !location.startsWith(root) && asked.merge(folder, 1, Integer::sum) > ASKED_SINGLY;
+      Long listed = isListed ? listed(files, folder).get(path.getName()) : null;
       return listed == null ? files.getFileStatus(path).getLen() : listed;
     } catch (FileNotFoundException | IllegalArgumentException e) {
       return null;
@@ -132,7 +143,8 @@ public final class FilesOnDisk {
 
   /**
    * The sizes of the files in a folder outside the table's folder, by name. A shallow clone may have 100,000 of them.
-   * Who may read them need not be allowed to list them: then there are none, and each is asked for by itself.
+   * Who may read them need not be allowed to list them, nor may a store be able to: then there are none, and each is
+   * asked for by itself.
    */
   private Map<String, Long> listed(FileSystem files, Path folder) {
     return elsewhere.computeIfAbsent(
@@ -145,7 +157,7 @@ public final class FilesOnDisk {
                 found.put(file.getPath().getName(), file.getLen());
               }
             }
-          } catch (IOException e) {
+          } catch (IOException | RuntimeException e) {
             found.clear();
           }
           return found;
