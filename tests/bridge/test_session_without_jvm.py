@@ -111,6 +111,7 @@ def test_the_python_package_of_delta_is_not_needed(monkeypatch):
     ("master", "told"),
     [
         (None, sys.executable),  # Spark's own default is local[*]
+        ("", None),  # the environment names one
         ("local[2]", sys.executable),
         ("yarn", None),
         ("spark://head:7077", None),
@@ -125,11 +126,17 @@ def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, 
     for check in ("check_delta_package", "check_jvm"):
         monkeypatch.setattr(sessions, check, lambda: None)
     monkeypatch.setattr(sessions, "missing_jars", lambda _: [])
+    monkeypatch.setattr(sessions, "attach", lambda session: session)
+    monkeypatch.setattr(sessions.quiet_start, "start_jvm", lambda _: None)
+    if master == "":
+        monkeypatch.setenv("MASTER", "spark://head:7077")
     builder = SparkSession.Builder()
-    sessions.configure(builder if master is None else builder.master(master))
+    builder.getOrCreate = lambda: None
+    sessions.configure(builder)
+    (builder.master(master) if master else builder).getOrCreate()
     assert os.environ.get("PYSPARK_PYTHON") == told
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    context = SimpleNamespace(master=master or "local[*]", pythonExec="python3")
+    context = SimpleNamespace(master=master or os.environ.get("MASTER", "local[*]"), pythonExec="python3")
     sessions._run_this_python(context)
     assert context.pythonExec == (told or "python3")
 

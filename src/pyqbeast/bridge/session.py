@@ -70,8 +70,6 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     check_delta_package()
     check_jvm()
     options: dict[str, Any] = given_settings.session_settings(builder._options)
-    if given_settings.local_cores(str(options.get("spark.master") or "local")) is not None:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
     builder.config(given_settings.JARS, ",".join(jars))
     extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
@@ -191,6 +189,10 @@ def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
+        # The master may have been named after `configure`. Spark's own default is a local one.
+        master = given_settings.session_settings(builder._options).get("spark.master") or "local"
+        if given_settings.local_cores(str(master)) is not None:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         quiet_start.start_jvm(builder._options)
         return attach(make())
 

@@ -68,7 +68,8 @@ def with_jars(arguments: str, jars: str) -> str:
 def submitted(arguments: str) -> dict[str, str]:
     """The settings that spark-submit takes of its arguments, and of the file that they name or `spark-defaults.conf`.
 
-    Of a setting that comes twice the last counts, and `--jars` counts before `--conf`.
+    Where they name no master it is that of the variable MASTER. Of a setting that comes twice the last counts, and
+    `--jars` counts before `--conf`.
     """
     words = [part for word in _split(arguments) for part in _parts(word)]
     pairs = list(itertools.pairwise(words))
@@ -76,7 +77,13 @@ def submitted(arguments: str) -> dict[str, str]:
     file = Path(named[-1]) if named else configuration_folder() / "spark-defaults.conf"
     settings = (each.partition("=") for word, each in pairs if word in ("--conf", "-c"))
     short = {_SHORT[word]: each for word, each in pairs if word in _SHORT}
-    return properties(file) | {key.strip(): value.strip() for key, _, value in settings} | short
+    from_environment = {"spark.master": os.environ["MASTER"]} if os.environ.get("MASTER") else {}
+    return (
+        from_environment
+        | properties(file)
+        | {key.strip(): value.strip() for key, _, value in settings}
+        | short
+    )
 
 
 def _split(arguments: str) -> list[str]:
