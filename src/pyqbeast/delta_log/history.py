@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.file_tags import parse_tags
+from pyqbeast.core.format.file_tags import of_any_revision, parse_tags
 from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log import locations
@@ -151,9 +151,9 @@ class _CountedFiles(dict[FileKey, LiveFile]):
         )
 
     def _of(self, file: LiveFile) -> NDArray[np.int64]:
-        blocks = parse_tags(file.tags, self._dimensions.get).blocks
-        stored = counted_rows(file.physical_rows, blocks)
+        tags = parse_tags(file.tags, self._dimensions.get)
+        stored = counted_rows(file.physical_rows, of_any_revision(tags, file.tags).blocks)
         rows = max(0, (stored or 0) - file.deleted)
-        is_unindexed = not blocks
+        is_unindexed = not tags.blocks
         unindexed = (is_unindexed, is_unindexed * file.size)
         return np.array([1, file.size, rows, file.deleted, *unindexed, stored is None], np.int64)

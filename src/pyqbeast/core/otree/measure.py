@@ -151,7 +151,7 @@ class _Unindexed(NamedTuple):
     def of(cls, files: Iterable[LoggedFile]) -> _Unindexed:
         """Those among all files of a table."""
         found = [file for file in files if not file.blocks]
-        counts = [file.rows for file in found if file.rows is not None]
+        counts = [rows for file in found if (rows := file.counted_rows) is not None]
         rows = sum(counts) if len(counts) == len(found) else None
         return cls(len(found), sum(file.size for file in found), rows)
 

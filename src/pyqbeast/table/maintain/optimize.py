@@ -304,7 +304,8 @@ def _holds_both(path: str) -> UnsupportedError:
 
 def _rows_of(file: LogEntry, tags: FileTags) -> int | None:
     """The rows stored in a file, deleted ones too; None where the log does not tell."""
-    return counted_rows(file.rows, tags.blocks if are_blocks_told(file.tags, tags.blocks) else ())
+    blocks = of_any_revision(tags, file.tags).blocks
+    return counted_rows(file.rows, blocks if are_blocks_told(file.tags, blocks) else ())
 
 
 def _result(before: Iterable[LogEntry], rewrite: Rewrite, transaction: bridge.Transaction) -> OptimizeResult:
