@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from pyqbeast.core.format.constants import TAG_MAX_ROW_WEIGHT
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.otree import invariants
 from pyqbeast.core.otree.invariants import blocks_of_rows, check_columns, check_counts, check_rows
 from tests.core.otree.examples import REVISION
 
@@ -87,7 +90,22 @@ def test_rows_lie_where_their_coordinates_say(file):
             expected.append((block.cube.to_string(), text))
     if free:
         expected.append(("", f"{len(free)} rows lie in none of its blocks"))
-    assert [(each.cube, each.text) for each in check_rows("file", blocks, points, weights)] == expected
+    for rows_at_once, few in ((100_000, 8), (5, 8), (5, 0)):
+        with patch.multiple(invariants, _ROWS_AT_ONCE=rows_at_once, _FEW=few):
+            found = check_rows("file", blocks, points, weights)
+        assert [(each.cube, each.text) for each in found] == expected
+
+
+def test_a_check_of_many_rows_takes_less_memory_than_their_points():
+    cube = CubeId.containing((0.3, 0.3), 3)
+    points = np.random.default_rng(1).random((1_000_000, 2)) * cube.width + cube.lower
+    weights = np.zeros(len(points), np.int32)
+    tracemalloc.start()
+    try:
+        assert check_rows("file", [Block(cube, 0, 0, len(points))], points, weights) == []
+        assert tracemalloc.get_traced_memory()[1] < points.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_cube_that_no_double_lies_in_has_no_rows():

@@ -39,6 +39,11 @@ from pyqbeast.core.problems import (
 )
 from pyqbeast.core.revisions.revision import Revision
 
+#: So many rows of a file find their blocks at once: all would take several times the memory of their points.
+_ROWS_AT_ONCE = 100_000
+#: Up to so many children of a cube, a look for the rows of each takes less time than a sort of all rows.
+_FEW = 8
+
 
 def check_columns(revision: Revision, columns: Collection[str]) -> list[Problem]:
     """Every column that a revision hashes is one of the table's `columns`."""
@@ -118,56 +123,89 @@ def check_rows(
         points: n × d coordinates of its rows.
         weights: n weights of its rows.
     """
-    problems = []
-    free = np.ones(len(weights), bool)
-    rows_of = _rows_of_cubes({block.cube.path for block in blocks}, points)
     # A block without rows only closes a gap, and its weight may be that of a row in a cube below. So it is
     # tried last.
-    for block in sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth)):
-        name = block.cube.to_string()
-        rows = rows_of[block.cube.path]
-        weight = weights[rows]
-        inside = rows[free[rows] & (weight >= block.min_weight) & (weight <= block.max_weight)]
-        count = len(inside)
+    in_order = sorted(blocks, key=lambda each: (each.element_count == 0, each.cube.depth))
+    children = _searched_children({block.cube.path for block in blocks})
+    counts, outside = [0] * len(in_order), 0
+    for start in range(0, len(weights), _ROWS_AT_ONCE):
+        part = weights[start : start + _ROWS_AT_ONCE]
+        free = np.ones(len(part), bool)
+        rows_of = _rows_of_cubes(children, points[start : start + _ROWS_AT_ONCE])
+        for number, block in enumerate(in_order):
+            rows = rows_of.get(block.cube.path)
+            if rows is None:
+                continue
+            weight = part[rows]
+            inside = rows[free[rows] & (weight >= block.min_weight) & (weight <= block.max_weight)]
+            free[inside] = False
+            counts[number] += len(inside)
+        outside += int(free.sum())
+    problems = []
+    for block, count in zip(in_order, counts, strict=True):
         if count != block.element_count:
             text = f"holds {count} rows, the log says {block.element_count}"
-            problems.append(Problem(ELEMENT_COUNT, file, name, text))
-        free[inside] = False
-    if free.any():
-        problems.append(Problem(IN_BLOCKS, file, "", f"{int(free.sum())} rows lie in none of its blocks"))
+            problems.append(Problem(ELEMENT_COUNT, file, block.cube.to_string(), text))
+    if outside:
+        problems.append(Problem(IN_BLOCKS, file, "", f"{outside} rows lie in none of its blocks"))
     return problems
 
 
-def _rows_of_cubes(
-    paths: Collection[tuple[int, ...]], points: NDArray[np.float64]
-) -> dict[tuple[int, ...], NDArray[np.int64]]:
-    """The numbers of the points that lie in each cube, by its path.
-
-    A file may have thousands of blocks, so the points go down from the root level by level, as they do in a write. A
-    point that is not in 0..1 lies in no cube.
-    """
+def _searched_children(paths: Collection[tuple[int, ...]]) -> dict[tuple[int, ...], set[int]]:
+    """Of each cube above some of these, by its path: the children on the way to them."""
     children: dict[tuple[int, ...], set[int]] = {}
     for path in paths:
         for depth, child in enumerate(path):
             children.setdefault(path[:depth], set()).add(child)
-    found = dict.fromkeys(paths, np.empty(0, np.int64))
+    return children
+
+
+def _rows_of_cubes(
+    children: Mapping[tuple[int, ...], Collection[int]], points: NDArray[np.float64]
+) -> dict[tuple[int, ...], NDArray[np.int64]]:
+    """The numbers of the points that lie in each cube, by its path, if there are any: of the root and of `children`.
+
+    A file may have thousands of blocks, so the points go down from the root level by level, as they do in a write. A
+    point that is not in 0..1 lies in no cube.
+    """
     at = np.flatnonzero(((points >= 0.0) & (points <= 1.0)).all(axis=1))
-    waiting: list[tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.float64]]] = [((), at, points[at])]
+    found: dict[tuple[int, ...], NDArray[np.int64]] = {}
+    waiting: list[tuple[tuple[int, ...], NDArray[np.int64], NDArray[np.float64]]] = []
+    waiting.append(((), at, _taken(points, at)))
     while waiting:
         path, at, inside = waiting.pop()
-        if path in found:
-            found[path] = at
-        if path not in children or not len(at):
+        found[path] = at
+        if path not in children:
             continue
         side, inner = halved(inside)
-        order = np.argsort(side, kind="stable")
-        ordered, numbers = side[order], np.array([*children[path]], side.dtype)
-        starts = np.searchsorted(ordered, numbers, side="left")
-        ends = np.searchsorted(ordered, numbers, side="right")
-        for child, start, end in zip(children[path], starts, ends, strict=True):
-            part = order[start:end]
-            waiting.append(((*path, child), at[part], inner.take(part, axis=0)))
+        for child, part in _rows_by_child(side, children[path]):
+            below = (*path, child)
+            if below not in children:
+                found[below] = at[part]
+            elif len(part):
+                waiting.append((below, at[part], _taken(inner, part)))
     return found
+
+
+def _rows_by_child(
+    side: NDArray[np.unsignedinteger], children: Collection[int]
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """The numbers of the rows in each of these children; `side` tells the child of each row."""
+    if len(children) <= _FEW:
+        for child in children:
+            yield child, np.flatnonzero(side == child)
+        return
+    order = np.argsort(side, kind="stable")
+    ordered, numbers = side[order], np.array([*children], side.dtype)
+    starts = np.searchsorted(ordered, numbers, side="left")
+    ends = np.searchsorted(ordered, numbers, side="right")
+    for child, start, end in zip(children, starts, ends, strict=True):
+        yield child, order[start:end]
+
+
+def _taken(points: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """These points, in ascending order. No copy is made of all."""
+    return points if len(rows) == len(points) else points.take(rows, axis=0)
 
 
 def check_counts(
