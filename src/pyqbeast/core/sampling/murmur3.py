@@ -15,8 +15,10 @@ Seeds = NDArray[np.uint32]
 _C1 = np.uint32(0xCC9E2D51)
 _C2 = np.uint32(0x1B873593)
 _ADDED = np.uint32(0xE6546B64)
-#: Up to so many texts, Python's own integers take no longer than NumPy for the next word of each.
+#: Up to so many long texts, Python's own integers take no longer than NumPy for the next word of each.
 _FEW = 50
+#: To start with a text costs Python as much as so many words of it.
+_WORDS_TO_START = 40
 
 
 def hash_ints(values: NDArray[np.int32], seeds: Seeds) -> Seeds:
@@ -52,15 +54,16 @@ def hash_bytes(
     order = np.argsort(-lengths, kind="stable")
     begin, words, rest = starts[order], lengths[order] // 4, lengths[order] % 4
     hashes = seeds[order].copy()
-    ascending, word = -words, 0
-    while (reached := int(np.searchsorted(ascending, -word))) > _FEW:
+    ascending, word, left = -words, 0, int(words.max(initial=0))
+    # NumPy takes as long for the next word of all as Python for `_FEW` words. Python pays for a start of each text.
+    while (reached := int(np.searchsorted(ascending, -word))) * (left + _WORDS_TO_START) > _FEW * left:
         at = begin[:reached] + 4 * word
         value = data[at[:, None] + np.arange(4)].view("<u4").ravel()
         hashes[:reached] = _mixed(hashes[:reached], value)
-        word += 1
+        word, left = word + 1, left - 1
     for text in range(reached):
-        left = data[begin[text] + 4 * word : begin[text] + 4 * words[text]]
-        hashes[text] = _mixed_in_turn(int(hashes[text]), left.view("<u4"))
+        remaining = data[begin[text] + 4 * word : begin[text] + 4 * words[text]]
+        hashes[text] = _mixed_in_turn(int(hashes[text]), remaining.view("<u4"))
     for byte in range(3):
         longer = np.flatnonzero(rest > byte)
         at = begin[longer] + 4 * words[longer] + byte
