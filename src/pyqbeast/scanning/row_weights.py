@@ -88,7 +88,8 @@ def _hashed_lists(values: pa.Array, seeds: Seeds) -> Seeds:
     elements = values.flatten()
     starts = np.cumsum(lengths) - lengths
     hashes: Seeds = seeds.copy()
+    reached = np.arange(len(lengths))
     for number in range(int(lengths.max(initial=0))):
-        reached = np.flatnonzero(lengths > number)
+        reached = reached[lengths[reached] > number]
         hashes[reached] = _hashed(elements.take(index_array(starts[reached] + number)), hashes[reached])
     return hashes
