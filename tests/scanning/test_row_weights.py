@@ -1,8 +1,5 @@
 """Weights of rows, computed on Arrow arrays."""
 
-import time
-
-import numpy as np
 import pyarrow as pa
 
 from pyqbeast.scanning.row_weights import row_weights
@@ -16,15 +13,3 @@ def test_elements_of_lists_are_hashed_like_columns():
     ]
     zeros = pa.array([0] * len(lists), pa.int32())
     assert row_weights([zeros, pa.array(lists, pa.list_(pa.int32()))]).tolist() == expected
-
-
-def test_a_long_list_does_not_look_at_the_short_ones_beside_it():
-    def seconds(short):
-        lengths = np.array([*[1] * short, 3_000], np.int32)
-        offsets = np.cumsum([0, *lengths], dtype=np.int32)
-        lists = pa.ListArray.from_arrays(offsets, np.zeros(offsets[-1], np.int32))
-        start = time.process_time()
-        row_weights([lists])
-        return time.process_time() - start
-
-    assert seconds(1_000_000) < 3 * seconds(0)
