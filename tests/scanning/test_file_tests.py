@@ -227,10 +227,12 @@ def test_the_first_moment_of_all_hides_no_bounds():
         ("1800-01-01T04:56:02", "1800-01-01T00:00:00.000-04:56"),  # New York, at -04:56:02
         ("1971-12-31T12:00:00", "1971-12-31T11:15:30.000-00:44"),  # Monrovia, at -00:44:30
         ("1899-12-31T23:50:39", "1899-12-31T23:51:00Z"),  # as a checkpoint has the first
+        # The first under spark.sql.legacy.timeParserPolicy=LEGACY
+        ("1899-12-31T23:50:39", "1900-01-01T00:00:00.000+01:00"),
     ],
 )
 def test_old_moments_are_found_though_their_offset_had_seconds(at, told):
-    """Statistics tell offsets in whole minutes, so that such a moment is told up to a minute beside what it is."""
+    """Statistics tell offsets in whole minutes, or those of later years, so such a moment is told beside what it is."""
     text = (
         f'{{"numRecords":1,"minValues":{{"t":"{told}"}},"maxValues":{{"t":"{told}"}},"nullCount":{{"t":0}}}}'
     )
@@ -239,8 +241,8 @@ def test_old_moments_are_found_though_their_offset_had_seconds(at, told):
     conditions = [f"t {sign} '{at}Z'" for sign in ("=", "<=", ">=")]
     for condition in (*conditions, f"t IN ('{at}Z', '2024-01-01')", is_it):
         assert verdicts(condition, [text]) == [True]
-    minutes = [moment + dt.timedelta(minutes=by) for by in (-2, 2)]
-    assert verdicts(f"t < '{minutes[0]}' OR t > '{minutes[1]}'", [text]) == [False]
+    about = dt.timedelta(minutes=2) if moment.year > 1900 else dt.timedelta(days=4)
+    assert verdicts(f"t < '{moment - about}' OR t > '{moment + about}'", [text]) == [False]
 
 
 OPERATORS = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

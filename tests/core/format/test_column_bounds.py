@@ -48,6 +48,7 @@ def test_a_day_in_a_column_of_moments_is_its_midnight():
     ("told", "seconds"),
     [
         ("1900-01-01T00:00:00.000+00:09", -21),  # Paris, at +00:09:21
+        ("1900-01-01T00:00:00.000+01:00", 3_039),  # the same under spark.sql.legacy.timeParserPolicy=LEGACY
         ("1800-01-01T00:00:00.000-04:56", 2),  # New York, at -04:56:02
         ("1971-12-31T11:15:30.000-00:44", 30),  # Monrovia, at -00:44:30
         ("1800-01-01T04:56:00.000Z", 2),  # as a checkpoint has the second
@@ -55,16 +56,17 @@ def test_a_day_in_a_column_of_moments_is_its_midnight():
     ],
 )
 def test_bounds_hold_old_moments_whose_offset_had_seconds(told, seconds):
-    """Statistics tell offsets in whole minutes."""
+    """Statistics tell offsets in whole minutes, or those of later years."""
     at = dt.datetime.fromisoformat(told.replace("Z", "+00:00")) + dt.timedelta(seconds=seconds)
     there = (at - dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)) // dt.timedelta(microseconds=1)
     low, high = bounds("timestamp", (told, told))
-    assert there - 120e6 < low <= there <= high < there + 120e6
+    about = 120e6 if at.year > 1900 else 4 * DAY
+    assert there - about < low <= there <= high < there + about
 
 
 def test_bounds_are_as_narrow_as_offsets_allow():
     """Each bound by its own time; moments without a zone have no offset."""
-    told = "1900-01-01T00:00:00.000", "1973-01-01T00:00:00.000"
+    told = "1900-01-03T00:00:00.000", "1973-01-01T00:00:00.000"
     low, high = bounds("timestamp_ntz", told)
     assert high == (dt.date(1973, 1, 1) - dt.date(1970, 1, 1)).days * DAY + 999
     assert bounds("timestamp", tuple(f"{each}Z" for each in told)) == (low - 60e6, high)

@@ -22,6 +22,10 @@ _STATED = re.compile(
 #: Statistics tell offsets from UTC in whole minutes. Until 1972 some zones had one with seconds (Liberia was the last).
 _OFFSETS_IN_MINUTES = dt.datetime(1973, 1, 1, tzinfo=dt.timezone.utc)
 _MINUTE = 60_000_000
+#: Under `spark.sql.legacy.timeParserPolicy=LEGACY` statistics tell moments before 1900 by the hours that a clock showed,
+#: and an offset of later years. Where the date line has moved these lie a day apart.
+_OFFSETS_OF_LATER_YEARS = dt.datetime(1900, 1, 3, tzinfo=dt.timezone.utc)
+_TWO_DAYS = 2 * 86_400_000_000
 _NAMED_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(0?[0-9]|1[0-8])(?::?([0-5][0-9]))?")
 
 
@@ -52,10 +56,13 @@ def moment_of(text: str) -> dt.datetime:
 def told_inexactly(moment: dt.datetime) -> tuple[int, int]:
     """By how many microseconds a moment that statistics tell may be too late, and by how many too early.
 
-    They cut moments to milliseconds. Old ones in a zone may be off by less than a minute, whatever offset is told:
-    checkpoints have them in UTC.
+    They cut moments to milliseconds. Old ones in a zone may be off by less than a minute, and those of before 1900 by
+    more than a day, whatever offset is told: checkpoints have them in UTC.
     """
-    off = _MINUTE if moment.tzinfo is not None and moment < _OFFSETS_IN_MINUTES else 0
+    if moment.tzinfo is None or moment >= _OFFSETS_IN_MINUTES:
+        off = 0
+    else:
+        off = _MINUTE if moment >= _OFFSETS_OF_LATER_YEARS else _TWO_DAYS
     return off, off + 999
 
 

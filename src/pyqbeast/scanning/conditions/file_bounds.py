@@ -202,7 +202,7 @@ def _fits(value: Any, kind: pa.DataType) -> bool:  # noqa: ANN401 (any value of 
 def _smallest(low: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of Python)
     """What no value of a column is below, from the smallest one that statistics tell; None where nothing is."""
     if isinstance(low, dt.datetime):
-        # A minute before the first moment of Python's, which some programs write for none, there is none.
+        # Before the first moment of Python's, which some programs write for none, there is none.
         inexactly = dt.timedelta(microseconds=told_inexactly(low)[0])
         return max(low, dt.datetime.min.replace(tzinfo=low.tzinfo) + inexactly) - inexactly
     return _beyond(low, field.type, ROUND_FLOOR) if isinstance(low, Decimal) else low
