@@ -21,6 +21,7 @@ from pyqbeast.tiledb import (
     write_array,
     write_metadata,
 )
+from pyqbeast.tiledb.format.column import take
 from pyqbeast.tiledb.read import split as splitting
 from pyqbeast.tiledb.write import commit as committing
 from pyqbeast.tiledb.write.commit import abort_fragments, refuse_duplicates, replace_cells
@@ -177,7 +178,9 @@ def test_duplicates_are_found_among_any_tasks(tmp_path, monkeypatch, first, apar
         domain = {Datatype.INT64: (0, 999_999), Datatype.FLOAT64: (-9.0, 9.0)}.get(first)
         k, x = dimension("k", first, domain), dimension("x", Datatype.INT64, (0, 9))
         uri = str(tmp_path / str(seed))
-        create_array(uri, ArraySchema((k, x), (attribute("v", Datatype.INT64),), capacity=7))
+        # Tiles that reach over few ranges, and over many of which each waits for the next.
+        capacity = 7 if seed % 2 else 100
+        create_array(uri, ArraySchema((k, x), (attribute("v", Datatype.INT64),), capacity=capacity))
         array = tiledb.open_array(uri)
         parts = np.array_split(cells, [40, 41, 130, 200])
         if not apart:
@@ -215,6 +218,32 @@ def test_each_tile_is_read_once_for_duplicates(tmp_path, monkeypatch):
     monkeypatch.setattr(committing, "read_column", noted)
     refuse_duplicates(array, names)
     assert sorted(tiles_read) == sorted((name, tile) for name in names for tile in range(3))
+
+
+def test_cells_that_wait_are_not_copied_for_each_range(tmp_path, monkeypatch):
+    """Tasks of few tiles with a cell each at the beginning: their tiles are read for the first range."""
+    monkeypatch.setattr(splitting, "_CELLS", 50)
+    copied = 0
+
+    def noted(column, rows):
+        nonlocal copied
+        copied += len(rows)
+        return take(column, rows)
+
+    monkeypatch.setattr(committing, "take", noted)
+    for capacity in (200, 100):
+        uri = str(tmp_path / str(capacity))
+        k, x = dimension("k", Datatype.INT64, (0, 9_999)), dimension("x", Datatype.INT64, (0, 99))
+        create_array(uri, ArraySchema((k, x), (attribute("v", Datatype.INT64),), capacity=capacity))
+        array = tiledb.open_array(uri)
+        names = []
+        for task in range(40):
+            rows = np.append(0, 200 * task + np.arange(1, 200))
+            names.append(stage_fragment(array, pa.table({"k": rows, "x": [task, *[0] * 199], "v": rows}), 10))
+        copied = 0
+        refuse_duplicates(array, names)
+        dimensions = 2
+        assert copied <= 3 * 40 * 200 * dimensions
 
 
 def test_an_array_that_is_vacuumed_while_it_is_listed(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from pyqbeast.core.errors import CommitConflictError, InvalidInputError, Uncerta
 from pyqbeast.tiledb.cursor import u64
 from pyqbeast.tiledb.format.column import take
 from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes
+from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.array import Array
@@ -194,21 +195,32 @@ def refuse_duplicates(array: Array, names: Sequence[str]) -> None:
 
 
 def _refuse_duplicates_of(array: Array, group: Sequence[Fragment]) -> None:
-    """Each tile is read once, for the first range that it reaches; its cells behind that wait for theirs."""
+    """Each tile is read once, for the first range that it reaches; its cells behind that wait for theirs.
+
+    A comparison copies all that wait. So the next one comes when as many cells were read as waited, and all copies
+    together are no more than three times the cells.
+    """
     dimensions = array.schema.dimension_fields
     unread = {fragment: np.ones(fragment.tile_count, dtype=bool) for fragment in group}
-    waiting = {d.name: pa.array([], d.raw_type) for d in dimensions}
-    for box in ranges_of(group, Request(array.schema, ()), 1):
-        parts = [waiting]
+    parts = [{d.name: pa.array([], d.raw_type) for d in dimensions}]
+    waiting = fresh = 0
+    boxes = ranges_of(group, Request(array.schema, ()), 1)
+    for box in boxes:
         for fragment, mask in unread.items():
             tiles = np.flatnonzero(mask & tiles_in_box(fragment, box))
             mask[tiles] = False
             if tiles.size:
                 parts.append({d.name: read_column(fragment, d.name, tiles) for d in dimensions})
+                fresh += int(fragment.tile_cells(tiles).sum())
+        if fresh < waiting and box is not boxes[-1]:
+            continue
         cells = {d.name: pa.concat_arrays([part[d.name] for part in parts]) for d in dimensions}
-        inside = box_mask(box, dimensions, cells)
+        # Ranges that were passed over are compared with this one.
+        reached = MBR((Range1D(None, box.ranges[0].high), *box.ranges[1:]))
+        inside = box_mask(reached, dimensions, cells)
         due, later = np.flatnonzero(inside), np.flatnonzero(~inside)
         keys = sort_keys([take(cells[d.name], due) for d in dimensions], dimensions)
         if not last_of_equals(keys, row_major(keys)).all():
             raise InvalidInputError(f"{array.uri}: two tasks wrote the same coordinates, {NO_DUPLICATES}")
-        waiting = {name: take(column, later) for name, column in cells.items()}
+        parts = [{name: take(column, later) for name, column in cells.items()}]
+        waiting, fresh = later.size, 0
