@@ -250,6 +250,27 @@ def test_tiles_that_lie_near_one_another_are_read_in_one_piece(tmp_path, monkeyp
     assert asked == [(0, 40), (20_000, 20_010), (5, 15), (8, 18)]
 
 
+def test_no_piece_is_mostly_what_lies_between_its_tiles(tmp_path, monkeypatch):
+    """10,000 tiles of 100 bytes may be spread over a file of 81 MB."""
+    (tmp_path / "f").write_bytes(bytes(200_000))
+    asked, original = [], Store.read_ranges
+
+    def counted(self, path, ranges):
+        asked.append(ranges)
+        return original(self, path, ranges)
+
+    monkeypatch.setattr(Store, "read_ranges", counted)
+    store = open_store(str(tmp_path))
+    for distance in (0, 1, 50, 99, 100, 110, 300, 7_900):
+        starts = np.arange(20) * (100 + distance)
+        tile_data._fetch(store, "f", starts, starts + 100)
+        assert sum(stop - start for start, stop in asked[-1]) <= 2 * 20 * 100
+    assert [len(ranges) for ranges in asked] == [1, 1, 1, 1, 1, 2, 20, 20]
+    starts = np.array([0, 10_000, 20_000, 110_000])
+    tile_data._fetch(store, "f", starts, np.array([9_000, 13_000, 101_000, 120_000]))
+    assert asked[-1] == [(0, 101_000), (110_000, 120_000)]
+
+
 def test_no_more_is_taken_of_a_server_without_ranges_than_is_needed(tmp_path):
     (tmp_path / "f").write_bytes(bytes(range(256)) * 400_000)
     with serve(tmp_path, ranges=False) as server:

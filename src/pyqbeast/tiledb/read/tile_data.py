@@ -21,7 +21,7 @@ from pyqbeast.tiledb.storage.stores import Store
 Tiles = npt.NDArray[np.intp]
 Counts = npt.NDArray[np.int64]
 
-#: Bytes between two tiles that are read with them, because a request for each takes longer.
+#: Up to so many bytes between two tiles are read with them, because a request for each takes longer.
 _READ_OVER = 8192
 
 
@@ -140,8 +140,7 @@ def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memor
     """The bytes of each range; ranges that touch, or nearly so, are read in one piece."""
     if not starts.size:
         return []
-    gaps = starts[1:] - stops[:-1]
-    heads = np.flatnonzero(np.concatenate([[True], (gaps < 0) | (gaps > _READ_OVER)]))
+    heads = _heads(starts, stops)
     tails = np.append(heads[1:], starts.size) - 1
     ranges = list(zip(starts[heads].tolist(), stops[tails].tolist(), strict=True))
     pieces = [memoryview(piece) for piece in store.read_ranges(file, ranges)]
@@ -149,6 +148,19 @@ def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memor
     base = starts[heads][which]
     spans = zip(which.tolist(), (starts - base).tolist(), (stops - base).tolist(), strict=True)
     return [pieces[piece][a:b] for piece, a, b in spans]
+
+
+def _heads(starts: Counts, stops: Counts) -> Counts:
+    """The positions of the ranges that begin a piece. No piece has more bytes between its ranges than in them."""
+    heads: list[int] = []
+    end = wanted = between = 0
+    for i, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+        gap, size = start - end, stop - start
+        if not heads or not 0 <= gap <= min(_READ_OVER, wanted + size - between):
+            heads.append(i)
+            wanted = between = gap = 0
+        wanted, between, end = wanted + size, between + gap, stop
+    return np.array(heads, dtype=np.int64)
 
 
 def _decode(
