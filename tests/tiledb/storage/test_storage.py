@@ -234,6 +234,27 @@ def test_small_metadata_is_fetched_once(tmp_path, memory, monkeypatch):
     assert "_section_bytes" not in vars(pickle.loads(pickle.dumps(fragment)))
 
 
+def test_of_many_columns_only_the_sections_that_are_needed_are_fetched(tmp_path, monkeypatch):
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(*[attribute(f"v{i}", Datatype.INT64) for i in range(60)]))
+    write_array(uri, pa.table({name: range(10) for name in ("x", *(f"v{i}" for i in range(60)))}))
+    fetched, original = 0, Store.read
+
+    def counted(self, *args):
+        nonlocal fetched
+        data = original(self, *args)
+        fetched += len(data)
+        return data
+
+    (fragment,) = tiledb.open_array(uri).fragments
+    size = fragment.store.size(fragment.metadata_path)
+    assert fragment.footer.sparse_tiles == 1
+    monkeypatch.setattr(Store, "read", counted)
+    assert len(fragment.rtree.leaves) == 1
+    assert fragment.tile_offsets("v7").values.tolist() == [0]
+    assert 0 < fetched < size / 50
+
+
 def test_tiles_that_lie_near_one_another_are_read_in_one_piece(tmp_path, monkeypatch):
     content = bytes(range(256)) * 100
     (tmp_path / "f").write_bytes(content)

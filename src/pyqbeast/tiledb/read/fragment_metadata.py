@@ -34,9 +34,10 @@ METADATA_FILE = "__fragment_metadata.tdb"
 #: afterwards.
 _TAIL = 2048
 
-#: Up to so many bytes of sections are fetched at once, whichever of them is asked for first. Elsewhere that takes no
-#: longer than a request, and a read asks for several sections of each column.
-_FETCHED_WHOLE = 1 << 18
+#: Up to so many bytes of sections are fetched at once, whichever of them is asked for first, and kept. Elsewhere that
+#: takes no longer than a request, and a read asks for several sections of each column. Of many columns a read may ask
+#: for few, and of thousands of fragments for the R-tree alone.
+_FETCHED_WHOLE = 1 << 14
 
 Section = TypeVar("Section")
 SchemaLoader = Callable[[str], ArraySchema]
