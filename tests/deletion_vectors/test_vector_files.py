@@ -83,6 +83,20 @@ def test_one_vector_of_many_is_fetched_alone(tmp_path):
         assert 0 < server.sent < 0.1 * file.stat().st_size
 
 
+def test_a_vector_near_the_start_of_its_file_takes_one_request(tmp_path):
+    """Its version byte, and all that comes before it, take less time than another request."""
+    vectors = [DeletionVector(range(k, 60_000, 2)) for k in range(100)]
+    descriptors = write_vectors(tmp_path, vectors)
+    (alone,) = write_vectors(tmp_path, vectors[:1])
+    cases = ((alone, 0, 1), (descriptors[0], 0, 1), (descriptors[20], 20, 1), (descriptors[99], 99, 2))
+    with serve(tmp_path) as server:
+        for descriptor, k, reads in cases:
+            server.reads = server.sent = 0
+            assert DeletionVector.read(descriptor, server.url) == vectors[k]
+            assert server.reads == reads
+            assert server.sent < 1 << 18
+
+
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}"])
 def test_an_absolute_copy_reads_the_same(written, form):
     descriptor, table, _ = written

@@ -1,4 +1,4 @@
-"""A web server over a folder that answers range requests and counts the bytes it sends."""
+"""A web server over a folder that answers range requests, and counts those for data and the bytes it sends."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             return self._page(path)
         if not path.is_file():
             return self.send_error(404)
+        self.server.reads += 1
         data, wanted = path.read_bytes(), self.headers.get("Range")
         if wanted and self.server.ranges:
             first, last = wanted.removeprefix("bytes=").split("-")
@@ -53,10 +54,10 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(folder, *, ranges=True):
-    """Serve a folder; gives the server: its `url`, the bytes `sent` so far, and whether it `fails`."""
+    """Serve a folder; gives the server: its `url`, `reads` and bytes `sent` so far, and whether it `fails`."""
     handler = lambda *args: _Handler(*args, directory=str(folder))  # noqa: E731
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.ranges, server.sent, server.fails = ranges, 0, False
+    server.ranges, server.reads, server.sent, server.fails = ranges, 0, 0, False
     server.url = f"http://127.0.0.1:{server.server_port}"
     # It looks that often, in seconds, whether it is to stop.
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

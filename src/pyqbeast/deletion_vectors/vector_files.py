@@ -23,6 +23,9 @@ _FRAME_SIZE = 2 * _WORD.size
 # Bytes that are fetched behind those asked for. fsspec fetches 5 MB unless it is told, and a file may hold thousands of
 # vectors, each of which is read by itself.
 _READ_AHEAD = 4096
+# A vector that ends before this byte of its file is fetched with all that comes before it, as one more request for the
+# version byte would take longer.
+_FETCHED_FROM_START = 1 << 18
 
 
 def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:
@@ -33,9 +36,11 @@ def read_bytes(location: str, offset: int, size: int, storage_options: locations
     """
     source = f"deletion vector file {location}"
     file_system, path = locations.open_location(location, storage_options)
+    end = offset + size + _FRAME_SIZE
+    read_ahead = end if end <= _FETCHED_FROM_START else _READ_AHEAD
     with locations.storage_errors(f"reading {source}", but_for=()):
         try:
-            file = file_system.open(path, "rb", block_size=_READ_AHEAD)
+            file = file_system.open(path, "rb", block_size=read_ahead)
         except locations.ABSENT as error:
             raise FormatError(f"{source}: there is no such file") from error
         with file:
