@@ -22,8 +22,8 @@ _STATED = re.compile(
 #: Statistics tell offsets from UTC in whole minutes. Until 1972 some zones had one with seconds (Liberia was the last).
 _OFFSETS_IN_MINUTES = dt.datetime(1973, 1, 1, tzinfo=dt.timezone.utc)
 _MINUTE = 60_000_000
-#: Under `spark.sql.legacy.timeParserPolicy=LEGACY` statistics tell moments before 1900 by the hours that a clock showed,
-#: and an offset of later years. Where the date line has moved these lie a day apart.
+#: Under `spark.sql.legacy.timeParserPolicy=LEGACY` statistics tell moments before 1900 by the hours that clocks showed,
+#: and by an offset of later years. Where the date line has moved the two lie a day apart.
 _OFFSETS_OF_LATER_YEARS = dt.datetime(1900, 1, 3, tzinfo=dt.timezone.utc)
 _TWO_DAYS = 2 * 86_400_000_000
 _NAMED_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(0?[0-9]|1[0-8])(?::?([0-5][0-9]))?")
