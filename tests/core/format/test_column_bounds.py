@@ -53,6 +53,7 @@ def test_a_day_in_a_column_of_moments_is_its_midnight():
         ("1971-12-31T11:15:30.000-00:44", 30),  # Monrovia, at -00:44:30
         ("1800-01-01T04:56:00.000Z", 2),  # as a checkpoint has the second
         ("0001-01-01T00:00:52.000+00:00", -52),
+        ("1582-10-15T12:00:00.000Z", -10 * 86_400),  # so is a day that the calendar leaves out
     ],
 )
 def test_bounds_hold_old_moments_whose_offset_had_seconds(told, seconds):
@@ -60,8 +61,15 @@ def test_bounds_hold_old_moments_whose_offset_had_seconds(told, seconds):
     at = dt.datetime.fromisoformat(told.replace("Z", "+00:00")) + dt.timedelta(seconds=seconds)
     there = (at - dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)) // dt.timedelta(microseconds=1)
     low, high = bounds("timestamp", (told, told))
-    about = 120e6 if at.year > 1900 else 4 * DAY
+    about = 120e6 if at.year > 1900 else 25 * DAY
     assert there - about < low <= there <= high < there + about
+
+
+def test_days_that_the_calendar_leaves_out_are_told_as_the_first_behind_them():
+    """So are moments, above."""
+    days = [(dt.date(1582, 10, day) - dt.date(1970, 1, 1)).days for day in (5, 15, 16)]
+    assert bounds("date", ("1582-10-15", "1582-10-15")) == (days[0], days[1])
+    assert bounds("date", ("1582-10-16", "1582-10-16")) == (days[2], days[2])
 
 
 def test_bounds_are_as_narrow_as_offsets_allow():

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
-from pyqbeast.core.format.iso_time import day_of
+from pyqbeast.core.format.iso_time import day_of, first_day_told_as
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.types import EPOCH_DAY
 
@@ -77,7 +77,11 @@ def value_span(statistics: Mapping[str, Any], column: str, kind: GroupKind | Non
     if kind is GroupKind.BOOLEAN:
         return ValueSpan(0, 1, has_null)
     low, high = (code_of(statistics.get(part, {}).get(column), kind) for part in (MIN_VALUES, MAX_VALUES))
-    return None if low is None or high is None else ValueSpan(low, high, has_null)
+    if low is None or high is None:
+        return None
+    if kind is GroupKind.DATE:
+        low = code_of(first_day_told_as(value_of(low, kind)), kind)
+    return ValueSpan(low, high, has_null)
 
 
 def code_of(stored: object, kind: GroupKind) -> int | str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyqbeast.core.format.file_tags import tell_nan
-from pyqbeast.core.format.iso_time import day_of, moment_of, told_inexactly
+from pyqbeast.core.format.iso_time import day_of, first_day_told_as, moment_of, told_inexactly
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
 from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
@@ -71,11 +71,11 @@ def _span(stored: Any, kind: str) -> tuple[float, float] | None:  # noqa: ANN401
             too_late, too_early = told_inexactly(moment)
             return told - too_late, told + too_early
         if kind == "date":
-            told = float((day_of(stored) - EPOCH_DAY).days)
-        elif kind.startswith("decimal") and may_be_cut(stored):
+            day = day_of(stored)
+            return float((first_day_told_as(day) - EPOCH_DAY).days), float((day - EPOCH_DAY).days)
+        if kind.startswith("decimal") and may_be_cut(stored):
             return None
-        else:
-            told = float(stored)
+        told = float(stored)
     except (ValueError, TypeError, OverflowError):
         return None
     return told, told

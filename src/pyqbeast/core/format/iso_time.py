@@ -23,9 +23,11 @@ _STATED = re.compile(
 _OFFSETS_IN_MINUTES = dt.datetime(1973, 1, 1, tzinfo=dt.timezone.utc)
 _MINUTE = 60_000_000
 #: Under `spark.sql.legacy.timeParserPolicy=LEGACY` statistics tell moments before 1900 by the hours that clocks showed,
-#: and by an offset of later years. Where the date line has moved the two lie a day apart.
+#: and by an offset of later years. Where the date line has moved the two lie a day apart. They also tell the ten days
+#: that were left out when the Gregorian calendar came as the first one of it.
 _OFFSETS_OF_LATER_YEARS = dt.datetime(1900, 1, 3, tzinfo=dt.timezone.utc)
-_TWO_DAYS = 2 * 86_400_000_000
+_LEFT_OUT, _GREGORIAN = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
+_TWELVE_DAYS = 12 * 86_400_000_000
 _NAMED_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(0?[0-9]|1[0-8])(?::?([0-5][0-9]))?")
 
 
@@ -57,13 +59,18 @@ def told_inexactly(moment: dt.datetime) -> tuple[int, int]:
     """By how many microseconds a moment that statistics tell may be too late, and by how many too early.
 
     They cut moments to milliseconds. Old ones in a zone may be off by less than a minute, and those of before 1900 by
-    more than a day, whatever offset is told: checkpoints have them in UTC.
+    days, whatever offset is told: checkpoints have them in UTC.
     """
     if moment.tzinfo is None or moment >= _OFFSETS_IN_MINUTES:
         off = 0
     else:
-        off = _MINUTE if moment >= _OFFSETS_OF_LATER_YEARS else _TWO_DAYS
+        off = _MINUTE if moment >= _OFFSETS_OF_LATER_YEARS else _TWELVE_DAYS
     return off, off + 999
+
+
+def first_day_told_as(day: dt.date) -> dt.date:
+    """The first of the days that statistics may tell as this one."""
+    return _LEFT_OUT if day == _GREGORIAN else day
 
 
 def stated_moment(text: str, zone: str) -> dt.datetime | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.iso_time import day_of, moment_of, told_inexactly
+from pyqbeast.core.format.iso_time import day_of, first_day_told_as, moment_of, told_inexactly
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.core.format.stored_text import may_be_cut, read_json, stored_float
 from pyqbeast.delta_log.live_file import LiveFile
@@ -202,9 +202,12 @@ def _fits(value: Any, kind: pa.DataType) -> bool:  # noqa: ANN401 (any value of 
 def _smallest(low: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of Python)
     """What no value of a column is below, from the smallest one that statistics tell; None where nothing is."""
     if isinstance(low, dt.datetime):
-        # Before the first moment of Python's, which some programs write for none, there is none.
         inexactly = dt.timedelta(microseconds=told_inexactly(low)[0])
-        return max(low, dt.datetime.min.replace(tzinfo=low.tzinfo) + inexactly) - inexactly
+        moment = low.astimezone(dt.timezone.utc) if low.tzinfo else low
+        # Before the first moment of Python's, which some programs write for none, there is none.
+        return max(moment, dt.datetime.min.replace(tzinfo=moment.tzinfo) + inexactly) - inexactly
+    if isinstance(low, dt.date):
+        return first_day_told_as(low)
     return _beyond(low, field.type, ROUND_FLOOR) if isinstance(low, Decimal) else low
 
 
