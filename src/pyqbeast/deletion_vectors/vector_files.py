@@ -25,7 +25,7 @@ _FRAME_SIZE = 2 * _WORD.size
 _READ_AHEAD = 4096
 # A vector that ends before this byte of its file is fetched with all that comes before it, as one more request for the
 # version byte would take longer.
-_FETCHED_FROM_START = 1 << 18
+_FETCHED_FROM_START = 1 << 15
 
 
 def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:

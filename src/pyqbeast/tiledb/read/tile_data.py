@@ -24,6 +24,9 @@ Counts = npt.NDArray[np.int64]
 #: Up to so many bytes between two tiles are read with them, because a request for each takes longer.
 _READ_OVER = 8192
 
+#: Up to so many bytes between the tiles of a piece are read whatever lies in the tiles: they are worth no request more.
+_READ_BESIDE = 1 << 16
+
 
 def read_column(fragment: Fragment, column: str, tiles: Tiles) -> pa.Array:
     """The cells of a column in these tiles, in the order of the tiles, as a raw Arrow array.
@@ -151,12 +154,15 @@ def _fetch(store: Store, file: str, starts: Counts, stops: Counts) -> list[memor
 
 
 def _heads(starts: Counts, stops: Counts) -> Counts:
-    """The positions of the ranges that begin a piece. No piece has more bytes between its ranges than in them."""
+    """The positions of the ranges that begin a piece.
+
+    No piece has more bytes between its ranges than in them, but for `_READ_BESIDE`.
+    """
     heads: list[int] = []
     end = wanted = between = 0
     for i, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
         gap, size = start - end, stop - start
-        if not heads or not 0 <= gap <= min(_READ_OVER, wanted + size - between):
+        if not heads or not 0 <= gap <= min(_READ_OVER, max(wanted + size, _READ_BESIDE) - between):
             heads.append(i)
             wanted = between = gap = 0
         wanted, between, end = wanted + size, between + gap, stop
