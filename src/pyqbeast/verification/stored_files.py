@@ -10,7 +10,6 @@ import os
 import posixpath
 import re
 import time
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,8 +73,8 @@ class _Storage:
         self._named: set[str] = set()
         #: The file systems of files outside the table's folder, which a shallow clone has.
         self._elsewhere: dict[str, Any] = {}
-        #: How many of them were looked for, by file system and folder.
-        self._asked: Counter[tuple[Any, str]] = Counter()
+        #: The names of those that were looked for, by file system and folder. Deletion vectors may share one.
+        self._asked: dict[tuple[Any, str], set[str]] = {}
         #: What such folders list: sizes by name.
         self._listed: dict[tuple[Any, str], dict[str, int | None]] = {}
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
@@ -155,8 +154,9 @@ class _Storage:
         A shallow clone may have 100,000 such files. Who may read them need not be allowed to list them.
         """
         folder, _, name = path.rpartition("/")
-        self._asked[system, folder] += 1
-        if self._asked[system, folder] <= _ASKED_SINGLY:
+        names = self._asked.setdefault((system, folder), set())
+        names.add(name)
+        if len(names) <= _ASKED_SINGLY:
             return None
         sizes = self._listed.get((system, folder))
         if sizes is None:

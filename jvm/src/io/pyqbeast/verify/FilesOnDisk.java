@@ -42,8 +42,8 @@ public final class FilesOnDisk {
   /** The locations of live data files and vectors. */
   private final Set<String> named = new HashSet<>();
 
-  /** How many files were looked for in folders outside the table's folder. */
-  private final Map<Path, Integer> asked = new HashMap<>();
+  /** The names of files that were looked for in folders outside the table's folder. Vectors may share one. */
+  private final Map<Path, Set<String>> asked = new HashMap<>();
 
   /** The sizes of what such folders list, by folder and name. */
   private final Map<Path, Map<String, Long>> elsewhere = new HashMap<>();
@@ -133,7 +133,9 @@ public final class FilesOnDisk {
       Path path = new Path(location);
       FileSystem files = path.getFileSystem(conf);
       Path folder = path.getParent();
-      boolean isListed = !location.startsWith(root) && asked.merge(folder, 1, Integer::sum) > ASKED_SINGLY;
+      Set<String> names = asked.computeIfAbsent(folder, each -> new HashSet<>());
+      names.add(path.getName());
+      boolean isListed = !location.startsWith(root) && names.size() > ASKED_SINGLY;
       Long listed = isListed ? listed(files, folder).get(path.getName()) : null;
       return listed == null ? files.getFileStatus(path).getLen() : listed;
     } catch (FileNotFoundException | IllegalArgumentException e) {
