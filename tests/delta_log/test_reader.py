@@ -450,7 +450,7 @@ class OfStoreError(Exception):
 
 
 @pytest.mark.parametrize(
-    "error", [OfStoreError, TimeoutError, ConnectionResetError, PermissionError, ValueError], ids=str
+    "error", [OSError, OfStoreError, TimeoutError, ConnectionResetError, PermissionError, ValueError], ids=str
 )
 def test_storage_that_fails_in_the_middle_of_a_checkpoint_does_not_make_it_broken(
     tmp_path, monkeypatch, error

@@ -144,6 +144,17 @@ def test_missing_and_damaged_files(tmp_path):
         scan.to_arrow()
 
 
+@pytest.mark.parametrize("read", [pyqbeast.Scan.to_arrow, pyqbeast.Scan.to_dataset])
+def test_a_folder_in_the_place_of_a_file(tmp_path, read):
+    indexed_table(tmp_path, NUMBERS)
+    (tmp_path / "part-0.parquet").unlink()
+    (tmp_path / "part-0.parquet").mkdir()
+    with pytest.raises(
+        StorageError, match=r"^reading [^ ]*part-0\.parquet failed: OSError: .* is a directory"
+    ):
+        read(pyqbeast.scan(tmp_path))
+
+
 @pytest.mark.parametrize("package", ["polars"])
 def test_packages_that_are_not_installed(tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)

@@ -15,7 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import pyqbeast
 import pyqbeast.tiledb
-from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
+from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
@@ -148,8 +148,43 @@ def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path, monkeypatc
     scan, faults = pyqbeast.scan(f"faulty:{tmp_path}"), PythonFaults()
     monkeypatch.setattr(FaultyFiles, "next_call", faults.next)
     faults.fail("open", onwards=True)
-    with pytest.raises(StorageError, match=r"part-0\.parquet: the file cannot be read: the disk is on fire"):
+    with pytest.raises(
+        StorageError, match=r"^reading [^ ]*part-0\.parquet failed: OSError: the disk is on fire"
+    ):
         read(scan)
+
+
+@pytest.mark.parametrize(
+    ("read", "reads"),
+    [(pyqbeast.Scan.to_dataset, 0), (pyqbeast.Scan.to_arrow, 0), (pyqbeast.Scan.to_arrow, 1)],
+)
+def test_a_file_that_cannot_be_read_on_is_not_called_damaged(tmp_path, monkeypatch, read, reads):
+    """gcsfs says that something is forbidden by an error that Arrow has for damaged pages."""
+    left = reads
+
+    class Forbidden(io.BytesIO):
+        def read(self, *size):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise OSError("Forbidden: b/part-0.parquet")
+            return super().read(*size)
+
+    content = (indexed_table(tmp_path, NUMBERS) / "part-0.parquet").read_bytes()
+    monkeypatch.setattr(FaultyFiles, "_open", lambda *_, **__: Forbidden(content))
+    scan = pyqbeast.scan(f"faulty:{tmp_path}")
+    with pytest.raises(
+        StorageError, match=r"^reading [^ ]*part-0\.parquet failed: OSError: Forbidden: b/part-0\.parquet$"
+    ):
+        read(scan)
+
+
+def test_a_damaged_page_in_a_store_is_called_damaged(tmp_path):
+    file = indexed_table(tmp_path, NUMBERS) / "part-0.parquet"
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + bytes(60) + content[64:])
+    with pytest.raises(FormatError, match=r"part-0\.parquet: not a readable Parquet file: .*thrift"):
+        pyqbeast.scan(f"faulty:{tmp_path}").to_arrow()
 
 
 @pytest.mark.parametrize("opened", [pyqbeast.scan, pyqbeast.tiledb.open_array])

@@ -198,15 +198,15 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
     doing = f"reading {path}"
     try:
         with locations.storage_errors(doing):
-            opened = files.file_system.open(path, "rb")
+            opened = locations.OpenedFile(files.file_system.open(path, "rb"), doing)
     except locations.ABSENT as error:
         raise _missing(path) from error
     try:
         with (
             locations.storage_errors(doing, but_for=(FileNotFoundError,)),
             _damage(path),
-            opened as file,
-            pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as parquet,
+            contextlib.closing(opened),
+            pq.ParquetFile(opened, coerce_int96_timestamp_unit="us") as parquet,
         ):
             if not _REQUIRED.keys() & set(parquet.schema_arrow.names):
                 raise FormatError(
@@ -247,10 +247,13 @@ def _damage(path: str) -> Iterator[None]:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether an error of reading an opened file as Parquet is about what the file holds, and not about its storage."""
+    """Whether an error of reading an opened file as Parquet is about what the file holds, and not about its storage.
+
+    A file that fsspec has opened is a `locations.OpenedFile`.
+    """
     if isinstance(error, (pa.ArrowException, UnicodeError)):
         return True
-    # Arrow's own have no number, and those of storage have one, or a class of their own.
+    # Arrow raises it of content. Of a local file that it reads itself, its errors of storage have a number.
     return type(error) is OSError and error.errno is None
 
 

@@ -190,3 +190,23 @@ def storage_errors(doing: str, but_for: tuple[type[Exception], ...] = ABSENT) ->
         if isinstance(error, (QbeastError, MemoryError, *but_for)):
             raise
         raise StorageError(f"{doing} failed: {type(error).__name__}: {error}") from error
+
+
+class OpenedFile:
+    """A file of a file system while it is read. Its errors are `StorageError`, but for one that is missing after all.
+
+    Who reads its content by Arrow tells by this what is wrong with the storage from what is wrong with the content, of
+    which Arrow may raise a plain `OSError`: gcsfs raises one, too, where it may not read a file.
+    """
+
+    def __init__(self, file: Any, doing: str) -> None:  # noqa: ANN401 (fsspec's)
+        """Of a file that fsspec has opened, and what goes on with it, as for `storage_errors`."""
+        told = storage_errors(doing, but_for=(FileNotFoundError,))
+        self._file = file
+        self.read, self.seek, self.tell = told(file.read), told(file.seek), told(file.tell)
+        self.close = told(file.close)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed. Arrow asks."""
+        return bool(self._file.closed)

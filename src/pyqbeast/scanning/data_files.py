@@ -34,7 +34,6 @@ from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 BATCH_ROWS = 1 << 14
 #: What is made of a batch.
 Part = TypeVar("Part")
-File = TypeVar("File")
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -70,13 +69,7 @@ class DataFiles:
             FormatError: it is damaged, or does not hold what the table's schema says.
             UnsupportedError: it holds days of the old calendar.
         """
-        location = self._location(file)
-        doing = f"reading {location}"
-        with (
-            locations.storage_errors(doing, but_for=()),
-            errors_about(location),
-            self._opened(location) as parquet,
-        ):
+        with self.opened(file) as parquet:
             groups = self._row_groups(parquet, predicate)
             if file.path in self.sizes:
                 groups = [number for number in groups if _begin(parquet, number) < self.sizes[file.path]]
@@ -105,21 +98,23 @@ class DataFiles:
         for parts in read_ahead(files, read):
             yield from parts
 
-    def _location(self, file: LiveFile) -> str:
-        return locations.file_location(self.index.location, file.path)
-
     @contextlib.contextmanager
-    def _opened(self, location: str) -> Iterator[pq.ParquetFile]:
-        system, path = locations.open_location(location, self.storage_options)
-        if is_local(system):
-            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as parquet:
+    def opened(self, file: LiveFile) -> Iterator[pq.ParquetFile]:
+        """A file while it is read. Errors that come up meanwhile name it; raises as `batches`."""
+        location = locations.file_location(self.index.location, file.path)
+        doing = f"reading {location}"
+        with locations.storage_errors(doing, but_for=()), _errors_about(location):
+            system, path = locations.open_location(location, self.storage_options)
+            elsewhere = not is_local(system)
+            with locations.storage_errors(doing, but_for=(FileNotFoundError, UnicodeEncodeError)):
+                source = (
+                    locations.OpenedFile(system.open(path, "rb"), doing) if elsewhere else pa.OSFile(path)
+                )
+            with (
+                contextlib.closing(source),
+                pq.ParquetFile(source, coerce_int96_timestamp_unit="us", pre_buffer=elsewhere) as parquet,
+            ):
                 yield parquet
-            return
-        with (
-            opened_by(lambda: system.open(path, "rb"), location) as opened,
-            pq.ParquetFile(opened, coerce_int96_timestamp_unit="us", pre_buffer=True) as parquet,
-        ):
-            yield parquet
 
     def _row_groups(self, parquet: pq.ParquetFile, predicate: Predicate | None) -> list[int]:
         every = list(range(parquet.num_row_groups))
@@ -207,7 +202,7 @@ def _places(parquet: pq.ParquetFile, groups: list[int]) -> tuple[_Numbers, _Numb
 
 
 @contextlib.contextmanager
-def errors_about(location: str) -> Iterator[None]:
+def _errors_about(location: str) -> Iterator[None]:
     """Errors of reading a file, with its location."""
     try:
         yield
@@ -224,20 +219,4 @@ def errors_about(location: str) -> Iterator[None]:
     except Exception as error:
         if is_damage(error):
             raise FormatError(f"{location}: not a readable Parquet file: {error}") from error
-        if isinstance(error, OSError):
-            raise _unread(location, error) from error
         raise
-
-
-def opened_by(opening: Callable[[], File], location: str) -> File:
-    """What opens a file. Its errors are of the storage, also those that would be of the content once it is open."""
-    try:
-        return opening()
-    except OSError as error:
-        if type(error) is OSError:
-            raise _unread(location, error) from error
-        raise
-
-
-def _unread(location: str, error: OSError) -> StorageError:
-    return StorageError(f"{location}: the file cannot be read: {error}")

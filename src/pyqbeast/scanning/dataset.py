@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import dataset as ds
 from pyarrow import fs as pafs
 
@@ -18,7 +17,7 @@ from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.conditions.column_types import StoredFields, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.data_files import DataFiles, errors_about, opened_by
+from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.old_calendar import has_old_calendar
 
 #: Programs whose statistics, in Parquet and in the log, say of a column that it has a NaN. Others leave it out.
@@ -70,14 +69,7 @@ class PlainFiles:
             or not self._are_bounds_whole(file)
         ):
             return False
-        location = self._location(file)
-        doing = f"reading {location}"
-        with (
-            locations.storage_errors(doing, but_for=()),
-            errors_about(location),
-            opened_by(lambda: self._arrow_system.open_input_file(location), location) as opened,
-        ):
-            footer = pq.ParquetFile(opened)
+        with self._data.opened(file) as footer:
             is_plain = not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
             return is_plain and (not self._floats or footer.metadata.created_by.startswith(_TELLS_NAN))
 
