@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
-import threading
 
 import fsspec
 import pytest
@@ -14,6 +13,7 @@ from pyqbeast import NotIndexedError
 from pyqbeast.delta_log import history
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from tests.read_together import reads_together
 
 
 def figures_by_reading(table, version):
@@ -84,15 +84,7 @@ def test_commits_of_another_store_are_read_at_once(golden, monkeypatch):
     table = golden("qbeast/d_append_revisions") / "table"
     files = fsspec.filesystem("memory")
     files.put(str(table / "_delta_log"), "/history/_delta_log", recursive=True)
-    index, read, began = IndexedSnapshot.read("memory://history"), type(files).cat_file, threading.Event()
+    index = IndexedSnapshot.read("memory://history")
     assert index.snapshot.version >= 3
-
-    def waiting(system, path, **how):
-        if path.endswith("3.json"):
-            began.set()
-        # Alone, it would wait in vain.
-        assert not path.endswith("2.json") or began.wait(10)
-        return read(system, path, **how)
-
-    monkeypatch.setattr(type(files), "cat_file", waiting)
+    reads_together(monkeypatch, type(files), "cat_file", "2.json", "3.json")
     assert read_history(index) == read_history(IndexedSnapshot.read(table))

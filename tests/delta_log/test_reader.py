@@ -5,7 +5,6 @@ import io
 import json
 import math
 import os
-import threading
 from decimal import Decimal
 
 import fsspec
@@ -27,6 +26,7 @@ from pyqbeast.delta_log.log_files import find_log_files, readable_versions
 from pyqbeast.delta_log.reader import Protocol, Replay, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.faulty_files import FaultyFiles, PythonFaults
+from tests.read_together import reads_together
 
 ONE = DeletionVector([1]).to_inline()
 TWO = DeletionVector([1, 2]).to_inline()
@@ -513,16 +513,7 @@ def test_commits_of_another_store_are_read_at_once(monkeypatch):
         actions = [PROTOCOL, METADATA] if version == 0 else []
         text = "\n".join(map(json.dumps, [*actions, add(f"f{version}")]))
         files.pipe(f"/commits/_delta_log/{version:020d}.json", text.encode())
-    read, began = type(files).cat_file, threading.Event()
-
-    def waiting(system, path, **how):
-        if path.endswith("2.json"):
-            began.set()
-        # Alone, it would wait in vain.
-        assert not path.endswith("1.json") or began.wait(60)
-        return read(system, path, **how)
-
-    monkeypatch.setattr(type(files), "cat_file", waiting)
+    reads_together(monkeypatch, type(files), "cat_file", "1.json", "2.json")
     assert [file.path for file in read_snapshot("memory://commits").files] == [
         f"f{version}" for version in range(6)
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-import threading
 from urllib.parse import quote
 
 import fsspec
@@ -23,6 +22,7 @@ from pyqbeast.verification import stored_files
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.faulty_files import FaultyFiles, PythonFaults
+from tests.read_together import reads_together
 from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, indexed_table, metadata
 from tests.tiledb.server import serve
 
@@ -63,32 +63,14 @@ def test_caches_of_fsspec_are_refused_by_what_they_are(cache):
 def test_files_of_another_store_are_read_at_once(tmp_path, monkeypatch):
     indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
     fsspec.filesystem("memory").put(str(tmp_path), "/together", recursive=True)
-    batches, began = DataFiles.batches, threading.Event()
-
-    def waiting(data, file, predicate):
-        if file.path == "part-2.parquet":
-            began.set()
-        # Alone, it would wait in vain.
-        assert file.path != "part-1.parquet" or began.wait(60)
-        return batches(data, file, predicate)
-
-    monkeypatch.setattr(DataFiles, "batches", waiting)
+    reads_together(monkeypatch, DataFiles, "batches", "part-1.parquet", "part-2.parquet")
     assert ids(pyqbeast.scan("memory://together")) == list(range(30))
 
 
 def test_footers_of_another_store_are_read_at_once(tmp_path, monkeypatch):
     indexed_table(tmp_path, *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
     fsspec.filesystem("memory").put(str(tmp_path), "/footers", recursive=True)
-    opens, began = MemoryFileSystem._open, threading.Event()
-
-    def waiting(system, path, *args, **how):
-        if path.endswith("part-2.parquet"):
-            began.set()
-        # Alone, it would wait in vain.
-        assert not path.endswith("part-1.parquet") or began.wait(10)
-        return opens(system, path, *args, **how)
-
-    monkeypatch.setattr(MemoryFileSystem, "_open", waiting)
+    reads_together(monkeypatch, MemoryFileSystem, "_open", "part-1.parquet", "part-2.parquet")
     assert pyqbeast.scan("memory://footers").to_dataset().count_rows() == 30
 
 
