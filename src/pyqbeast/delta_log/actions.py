@@ -19,7 +19,7 @@ from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.adds_in_bulk import adds_in_bulk
 from pyqbeast.delta_log.json_in_bulk import AT_ONCE, Lines
 from pyqbeast.delta_log.log_files import LogFiles
-from pyqbeast.delta_log.read_ahead import is_local, read_ahead
+from pyqbeast.delta_log.read_ahead import read_each
 
 #: One entry of the log: `{"add": {…}}`, `{"remove": {…}}`, `{"protocol": {…}}` and the like; or many that were read in
 #: bulk, `{ADDED: [LiveFile, …]}`.
@@ -130,9 +130,7 @@ def _is_of_table(action: Action) -> bool:
 
 def _contents(files: LogFiles, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """JSON files of the log, each by its path. Those of a store elsewhere are read several at once."""
-    read = partial(_content, files)
-    contents = map(read, paths) if is_local(files.file_system) else read_ahead(paths, read)
-    return zip(paths, contents, strict=True)
+    return zip(paths, read_each(files.file_system, paths, partial(_content, files)), strict=True)
 
 
 def _content(files: LogFiles, path: str) -> bytes:

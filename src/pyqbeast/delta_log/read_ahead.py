@@ -21,6 +21,15 @@ def is_local(system: Any) -> bool:  # noqa: ANN401 (fsspec's)
     return "file" in protocols
 
 
+def read_each(
+    system: Any,  # noqa: ANN401 (fsspec's)
+    files: Iterable[File],
+    read: Callable[[File], Content],
+) -> Iterator[Content]:
+    """What `read` gives for each file of a file system: in turn on this machine, and as `read_ahead` elsewhere."""
+    return map(read, files) if is_local(system) else read_ahead(files, read)
+
+
 def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterator[Content]:
     """What `read` gives for each file, in their order; raises what it raises.
 

@@ -13,7 +13,7 @@ from pyarrow import fs as pafs
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
-from pyqbeast.delta_log.read_ahead import is_local, read_ahead
+from pyqbeast.delta_log.read_ahead import is_local, read_each
 from pyqbeast.scanning.conditions.column_types import StoredFields, is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -56,8 +56,7 @@ class PlainFiles:
 
         Those of a store elsewhere are read several at once.
         """
-        answers = map(self._holds, files) if is_local(self._system) else read_ahead(files, self._holds)
-        return list(itertools.compress(files, answers))
+        return list(itertools.compress(files, read_each(self._system, files, self._holds)))
 
     def _holds(self, file: LiveFile) -> bool:
         if (
