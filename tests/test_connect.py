@@ -234,9 +234,10 @@ def test_without_python_filters_work_and_writing_says_what_is_missing(without_py
         lambda session: pyqbeast.convert(session, "parquet.`/nowhere`", columns_to_index=["id"]),
         lambda session: pyqbeast.tolerance(session.range(10).selectExpr("avg(id)")),
         lambda session: pyqbeast.refine(session.range(10).selectExpr("avg(id)")),
+        lambda session: pyqbeast.explain(session.range(10)),
         lambda session: pyqbeast.upgrade(session, "/nowhere"),
     ],
-    ids=["attach", "for_path", "convert", "tolerance", "refine", "upgrade"],
+    ids=["attach", "for_path", "convert", "tolerance", "refine", "explain", "upgrade"],
 )
 def test_what_needs_the_drivers_session_says_so(remote, call):
     with pytest.raises(pyqbeast.SessionError, match=r"Spark Connect.*SQL"):

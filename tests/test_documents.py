@@ -60,6 +60,16 @@ def test_commands_that_are_named_are_there():
     assert not [name for name in named if not (ROOT / f"{name.replace('.', '/')}.py").exists()]
 
 
+@pytest.mark.parametrize("file", ["README.md", "SECURITY.md", "docs/sql.md", "src/pyqbeast/bridge/jvm.py"])
+def test_every_function_of_sql_is_named(file):
+    """The last file has what a client of Spark Connect is told to call in place of the driver's own functions."""
+    extension = (ROOT / "jvm/src/io/pyqbeast/QbeastExtension.java").read_text()
+    names = set(re.findall(r'"(qbeast_\w+)\(', extension))
+    assert len(names) == extension.count("IndexFunction.inject(")
+    text = (ROOT / file).read_text()
+    assert not [name for name in {*names, "qbeast_optimize"} if name not in text]
+
+
 def test_the_reference_has_every_public_name():
     """And the classes of what they give back, which nobody makes."""
     documented = re.findall(

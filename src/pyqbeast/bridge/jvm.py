@@ -60,7 +60,7 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
         raise SessionError(
             "this is a client of Spark Connect, and this call needs the session of the driver. Clients read and "
             "sample with any server, write where Python started it, and ask in SQL: qbeast_metrics('t'), "
-            "qbeast_blocks('t'), CALL spark_catalog.system.qbeast_optimize('t')"
+            "qbeast_blocks('t'), qbeast_estimate('SELECT …', 0.01), CALL spark_catalog.system.qbeast_optimize('t')"
         )
     jvm = spark._jvm
     assert jvm is not None

@@ -22,7 +22,10 @@ import org.apache.spark.sql.types.NumericType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 
-/** Table functions of SQL, {@code qbeast_…('table or path')}, whose rows Python computes. */
+/**
+ * Table functions of SQL whose rows Python computes: {@code qbeast_…('table or path')}, and {@code qbeast_estimate}, which
+ * takes a query.
+ */
 public final class IndexFunction {
   private final String question;
   private final List<String> parameters;
