@@ -10,6 +10,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast import delta, plot, polars, tiledb
+from pyqbeast.core.otree import weight_bands
 from pyqbeast.scanning.tolerance import ScanEstimate
 from tests.notebooks import NOTEBOOKS
 
@@ -68,6 +69,15 @@ def test_every_function_of_sql_is_named(file):
     assert len(names) == extension.count("IndexFunction.inject(")
     text = (ROOT / file).read_text()
     assert not [name for name in {*names, "qbeast_optimize"} if name not in text]
+
+
+@pytest.mark.parametrize("page", ["docs/indexing.md", "docs/faq.md"])
+def test_the_guides_tell_where_a_cut_is_left_out(page):
+    text = " ".join((ROOT / page).read_text().split())
+    rows, of_one_cube = weight_bands.FEWEST_ROWS_OF_BAND, weight_bands.FEWEST_ROWS_OF_ONE_CUBE
+    share = f"or (?:than )?{weight_bands.LEAST_SHARE_OF_CUBE * 100:g} percent of (?:a|the) cube"
+    assert re.search(rf"{rows:,} rows, {share} where that is less", text)
+    assert re.search(rf"{of_one_cube:,} rows, {share}(?: size)? where that is more", text)
 
 
 def test_the_reference_has_every_public_name():
