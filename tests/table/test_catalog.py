@@ -433,7 +433,7 @@ def test_a_catalog_beside_shows_the_tables_of_a_catalog_of_deltas_own(spark, nam
     identifier = spark._jvm.org.apache.spark.sql.connector.catalog.Identifier
     default = spark._sc._gateway.new_array(spark._jvm.java.lang.String, 1)
     default[0] = "default"
-    assert beside.loadTable(identifier.of(default, name)).isIndexed()
+    assert beside.loadTable(identifier.of(default, name)).hasReadableIndex()
 
 
 def test_a_table_in_the_place_of_somebodys_files_is_refused(spark, name, source, tmp_path):

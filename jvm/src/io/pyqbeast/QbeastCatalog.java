@@ -130,7 +130,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   private StagedTable overIndexed(
       Identifier name, StructType schema, Transform[] partitions, Map<String, String> properties, StagedTable byDelta) {
     boolean isDelta = DeltaSourceUtils.isDeltaDataSourceName(properties.get(TableCatalog.PROP_PROVIDER));
-    return isDelta && tableExists(name) && loadTable(name) instanceof IndexedTable table && table.isIndexed()
+    return isDelta && tableExists(name) && loadTable(name) instanceof IndexedTable table && table.hasReadableIndex()
         ? new SavedOverTable(byDelta, () -> staged(name, schema, partitions, properties, SaveMode.Overwrite))
         : byDelta;
   }
@@ -145,13 +145,13 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     checkProperties(name, changes);
     boolean isOfSize = Arrays.stream(changes).anyMatch(CubeSizeProperty::isOf);
     TableChange[] all =
-        isOfSize && loadTable(name) instanceof IndexedTable table && table.isIndexed()
+        isOfSize && loadTable(name) instanceof IndexedTable table && table.hasReadableIndex()
             ? CubeSizeProperty.inAllSpellings(changes, table)
             : changes;
     for (TableChange change : changes) {
       if (isClustered(change)
           && loadTable(name) instanceof IndexedTable table
-          && table.isIndexed()) {
+          && table.hasReadableIndex()) {
         throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
       }
       if (change instanceof TableChange.UpdateColumnType retyped
@@ -194,7 +194,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       }
     }
     TableDefinition asked = TableDefinition.of(set);
-    if (asked.options().isEmpty() || !(loadTable(name) instanceof IndexedTable table && table.isIndexed())) {
+    if (asked.options().isEmpty() || !(loadTable(name) instanceof IndexedTable table && table.hasReadableIndex())) {
       return;
     }
     if (asked.names("sampleFractions")) {

@@ -33,7 +33,7 @@ public final class IndexedOverwrite extends Rule<LogicalPlan> {
     if (!(plan instanceof V2WriteCommand write)
         || !(write.table() instanceof DataSourceV2Relation relation)
         || !(relation.table() instanceof IndexedTable table)
-        || !table.isIndexed()) {
+        || !table.hasReadableIndex()) {
       return plan;
     }
     if (plan instanceof OverwritePartitionsDynamic overwrite) {

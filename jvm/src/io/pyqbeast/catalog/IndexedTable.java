@@ -4,6 +4,7 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.IndexOptions;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
@@ -144,7 +145,7 @@ public final class IndexedTable extends DeltaTableV2 {
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     boolean asksForIndex = info.options().keySet().stream().anyMatch(key -> IndexOptions.nameOf(key).isPresent());
-    if (!isIndexed() && !asksForIndex || timeTravelOpt().isDefined()) {
+    if (!hasReadableIndex() && !asksForIndex || timeTravelOpt().isDefined()) {
       return super.newWriteBuilder(info);
     }
     Map<String, String> own = new HashMap<>(ScalaInterop.map(deltaLog().options())); // how Hadoop reaches the table
@@ -152,15 +153,16 @@ public final class IndexedTable extends DeltaTableV2 {
     return new IndexedWrite(own, info);
   }
 
-  public boolean isIndexed() {
-    return !hashedColumns().isEmpty();
+  /** See {@link StoredIndex}: to SQL a table whose index is damaged is a plain one of Delta's. */
+  public boolean hasReadableIndex() {
+    return StoredIndex.isReadableIn(initialSnapshot().metadata());
   }
 
   /** Spark compares the format of a stream that writes to a table with the provider of its entry. */
   @Override
   public CatalogTable v1Table() {
     CatalogTable entry = super.v1Table();
-    return isIndexed() ? CatalogEntry.withProvider(entry, PROVIDER) : entry;
+    return hasReadableIndex() ? CatalogEntry.withProvider(entry, PROVIDER) : entry;
   }
 
   @Override

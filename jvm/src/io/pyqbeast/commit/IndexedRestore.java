@@ -8,7 +8,7 @@ import static org.apache.spark.sql.functions.sort_array;
 
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
-import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.CommandPlan;
 import java.util.Arrays;
 import java.util.Map;
@@ -41,14 +41,14 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   @Override
   public InternalRow[] executeCollect() {
     Snapshot then = command.sourceTable().initialSnapshot();
-    boolean isIndexed = StoredFormat.isIndexed(then);
+    boolean hadIndex = StoredIndex.isIn(then.metadata());
     InternalRow[] restored;
     try {
       restored = WatchedCommand.run(() -> run(), new InternalRow[0]);
     } catch (Exception e) {
       throw Door.<RuntimeException>unchecked(e);
     }
-    if (isIndexed) {
+    if (hadIndex) {
       Object path = command.sourceTable().path();
       Landed.quietly(
           path,

@@ -57,8 +57,8 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
    */
   Metadata in(Metadata metadata, Map<String, String> properties) {
     Map<String, String> configuration = configurationOf(metadata);
-    boolean isIndexed = configuration.containsKey(Constants.LAST_REVISION);
-    if (dropRevisions || !isIndexed && added.containsKey(Constants.LAST_REVISION)) {
+    boolean namesLast = configuration.containsKey(Constants.LAST_REVISION);
+    if (dropRevisions || !namesLast && added.containsKey(Constants.LAST_REVISION)) {
       configuration.keySet().removeIf(StoredEntries::isOption);
     }
     if (dropRevisions) {

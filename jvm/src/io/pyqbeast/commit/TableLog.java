@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.PrunableRevisions;
@@ -74,7 +75,7 @@ public final class TableLog {
   ReplicatedCubes replicatedCubes() {
     return door.open(
         () ->
-            StoredFormat.isIndexed(snapshot)
+            StoredIndex.isIn(snapshot.metadata())
                 ? ReplicatedCubes.of(snapshot)
                 : ReplicatedCubes.among(LiveFiles.of(snapshot), snapshot.metadata()));
   }

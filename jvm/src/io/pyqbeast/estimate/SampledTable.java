@@ -3,6 +3,7 @@ package io.pyqbeast.estimate;
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
@@ -61,7 +62,7 @@ final class SampledTable {
 
   private static void collect(LogicalPlan node, List<SampledTable> found) {
     LogicalPlans.deltaIndex(node)
-        .filter(table -> !HashedColumns.of(table.metadata()).isEmpty())
+        .filter(table -> StoredIndex.isReadableIn(table.metadata()))
         .ifPresent(table -> found.add(new SampledTable((LogicalRelation) node, table)));
     ScalaInterop.list(node.children()).forEach(child -> collect(child, found));
   }

@@ -2,7 +2,7 @@ package io.pyqbeast.explain;
 
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.HashedColumns;
-import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.PrunableRevisions;
@@ -44,7 +44,7 @@ final class TableScan {
   private final Snapshot snapshot;
   private final List<Scans.Scan> parts;
   private final SparkSession session;
-  private final boolean isIndexed;
+  private final boolean hasIndex;
   private final List<AddFile> files;
   private final Set<String> opened;
   private final WeightRange range;
@@ -56,11 +56,11 @@ final class TableScan {
     this.session = session;
     scan = index.preparedScan();
     snapshot = scan.scannedSnapshot();
-    isIndexed = StoredFormat.isIndexed(snapshot);
-    files = isIndexed ? BlockIndex.completeFiles(snapshot) : LiveFiles.of(snapshot);
+    hasIndex = StoredIndex.isIn(snapshot.metadata());
+    files = hasIndex ? BlockIndex.completeFiles(snapshot) : LiveFiles.of(snapshot);
     opened = paths(ScalaInterop.list(scan.files()));
     List<Expression> filters = ScalaInterop.list(scan.allFilters().toSeq());
-    range = isIndexed ? WeightRange.of(filters, columns().all()) : null;
+    range = hasIndex ? WeightRange.of(filters, columns().all()) : null;
     conditions = withoutNullChecks(range == null ? filters : range.others());
   }
 
@@ -85,7 +85,7 @@ final class TableScan {
     if (range != null) {
       described.put("weights", List.of(range.from(), range.to()));
     }
-    if (isIndexed) {
+    if (hasIndex) {
       Set<String> prunable = PrunableRevisions.of(snapshot.metadata());
       described.put("unindexed", amount(file -> isOpenedOf(file, revision -> revision == null)));
       described.put(
@@ -102,7 +102,7 @@ final class TableScan {
   }
 
   private HashedColumns columns() {
-    return isIndexed ? HashedColumns.of(snapshot.metadata()) : HashedColumns.NONE;
+    return hasIndex ? HashedColumns.of(snapshot.metadata()) : HashedColumns.NONE;
   }
 
   /** Each condition with what Delta skips by it alone. Returns the files that conditions on partitions rule out. */
@@ -135,8 +135,8 @@ final class TableScan {
 
   /** Who rules a file out. The index comes first, as a sample asks it alone where it has no other conditions. */
   private Function<AddFile, String> skipper(Set<String> ruledOutByPartitions) {
-    BlockIndex blocks = isIndexed ? BlockIndex.of(snapshot) : null;
-    Set<String> readable = isIndexed ? paths(blocks.files()) : paths(files);
+    BlockIndex blocks = hasIndex ? BlockIndex.of(snapshot) : null;
+    Set<String> readable = hasIndex ? paths(blocks.files()) : paths(files);
     return file -> {
       if (!readable.contains(file.path())) {
         return "replicated";
@@ -183,7 +183,7 @@ final class TableScan {
 
   /** Why Spark draws a sample of an indexed table row by row; empty where the table has no index. */
   private String drawnBySpark(SampleExec sample) {
-    if (!isIndexed) {
+    if (!hasIndex) {
       return "";
     }
     if (!SampleRule.isEnabled(session)) {

@@ -24,7 +24,7 @@ import org.apache.spark.sql.util.SchemaUtils;
 import scala.collection.immutable.Seq;
 
 /**
- * The columns that are hashed into a row's weight, none for a table that is not indexed. Only the indexed ones say where a
+ * The columns that are hashed into a row's weight, none for a table without a readable index. Only the indexed ones say where a
  * row lies in space.
  *
  * @param indexed the indexed columns, in order, which are hashed first
@@ -34,8 +34,8 @@ public record HashedColumns(List<String> indexed, List<String> weightColumns) {
   public static final HashedColumns NONE = new HashedColumns(List.of(), List.of());
 
   /**
-   * Reads their names from the last revision in a table's configuration; none if the table is not indexed. A table
-   * with a damaged revision counts as not indexed: it is read whole, and Spark samples it.
+   * Reads their names from the last revision in a table's configuration; none where there is none that can be read. Such
+   * a table is read whole, and Spark samples it.
    */
   public static HashedColumns of(scala.collection.immutable.Map<String, String> configuration) {
     return of(last(configuration));
@@ -57,9 +57,9 @@ public record HashedColumns(List<String> indexed, List<String> weightColumns) {
     return kinds;
   }
 
-  /** Those of a table, by their names of today; none if it is not indexed. */
+  /** Those of a table, by their names of today; none if it has no readable index. */
   public static HashedColumns of(Metadata table) {
-    if (isLeftBehind(table)) {
+    if (StoredIndex.isLeftBehind(table)) {
       return NONE;
     }
     HashedColumns stored = of(table.configuration());
@@ -84,7 +84,7 @@ public record HashedColumns(List<String> indexed, List<String> weightColumns) {
     return Stream.concat(indexed.stream(), weightColumns.stream()).toList();
   }
 
-  /** Whether there are none, as the table is not indexed: an index has at least one column. */
+  /** Whether there are none, as the table has no readable index: an index has at least one column. */
   public boolean isEmpty() {
     return indexed.isEmpty();
   }
@@ -100,14 +100,6 @@ public record HashedColumns(List<String> indexed, List<String> weightColumns) {
 
   private static String inAnyCase(String name, StructType columns) {
     return Arrays.stream(columns.fieldNames()).filter(each -> ColumnNames.areSame(each, name)).findFirst().orElse(name);
-  }
-
-  /**
-   * Whether the index that a table's properties describe is that of rows which are gone. Indexed tables have no
-   * partitions, and Delta keeps a table's properties where it replaces all rows by partitioned ones.
-   */
-  static boolean isLeftBehind(Metadata table) {
-    return !table.partitionColumns().isEmpty();
   }
 
   /** The column of this name among others: a table has no two names that differ in case only. */

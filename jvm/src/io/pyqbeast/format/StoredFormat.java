@@ -11,7 +11,6 @@ import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
  * Which kinds of files a snapshot holds, kept for as long as Delta keeps the snapshot. One Spark job at the most,
@@ -30,17 +29,8 @@ public record StoredFormat(boolean legacy, boolean isMarked, long highestRevisio
     return KNOWN.of(snapshot);
   }
 
-  /** Whether a table is indexed, be its index damaged or not: files may hold copies where no revision is the latest. */
-  public static boolean isIndexed(Snapshot snapshot) {
-    Metadata table = snapshot.metadata();
-    boolean tellsOfIndex =
-        table.configuration().contains(Constants.LAST_REVISION)
-            || table.configuration().keysIterator().exists(key -> key.startsWith(Constants.REVISION_PREFIX));
-    return tellsOfIndex && !HashedColumns.isLeftBehind(table);
-  }
-
   private static StoredFormat read(Snapshot snapshot) {
-    if (!isIndexed(snapshot)) {
+    if (!StoredIndex.isIn(snapshot.metadata())) {
       return OF_NO_FILES;
     }
     List<AddFile> files = LiveFiles.ifKnown(snapshot);

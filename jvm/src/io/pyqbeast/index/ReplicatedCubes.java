@@ -8,6 +8,7 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.Json;
 import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.ScalaInterop;
@@ -222,7 +223,7 @@ public final class ReplicatedCubes implements Serializable {
   public static ReplicatedCubes of(Snapshot snapshot) {
     boolean mayBeSome =
         StoredFormat.of(snapshot).isMarked()
-            || StoredFormat.isIndexed(snapshot) && areListed(snapshot.metadata());
+            || StoredIndex.isIn(snapshot.metadata()) && areListed(snapshot.metadata());
     return mayBeSome ? BlockIndex.of(snapshot).replicatedCubes() : NONE;
   }
 

@@ -1,7 +1,7 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.ColumnNames;
-import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Collections;
@@ -236,12 +236,12 @@ public final class WeightMentions {
                 && LogicalPlans.isAnyNode(node, WeightMentions::readsIndex));
   }
 
-  /** Whether a node reads an indexed table. */
+  /** Whether a node reads a table whose rows are placed by a readable index. */
   public static boolean readsIndex(LogicalPlan plan) {
     return plan instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation files
         && files.location() instanceof TahoeFileIndex index
-        && !HashedColumns.of(index.metadata()).isEmpty();
+        && StoredIndex.isReadableIn(index.metadata());
   }
 
   /** Whether a subquery, over this table or another one, may pick its rows by their weight. */

@@ -1,7 +1,7 @@
 package io.pyqbeast.sample;
 
 import io.pyqbeast.format.HashedColumns;
-import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.ReplicatedFiles;
@@ -60,7 +60,7 @@ public final class IndexedScan extends PrepareDeltaScan {
   public DeltaScan filesForScan(
       DeltaScanGenerator generator, Option<Object> limit, Seq<Expression> filters, LogicalRelation relation) {
     Snapshot snapshot = generator.snapshotToScan();
-    if (!StoredFormat.isIndexed(snapshot)) {
+    if (!StoredIndex.isIn(snapshot.metadata())) {
       return super.filesForScan(generator, limit, filters, relation);
     }
     // Inside a transaction Delta has to see the scan, to find conflicts with what others wrote meanwhile.
@@ -102,7 +102,7 @@ public final class IndexedScan extends PrepareDeltaScan {
   @Override
   public PreparedDeltaFileIndex getPreparedIndex(DeltaScan scan, TahoeLogFileIndex index) {
     PreparedDeltaFileIndex prepared = super.getPreparedIndex(scan, index);
-    return StoredFormat.isIndexed(scan.scannedSnapshot()) ? new PrunedFileIndex(prepared) : prepared;
+    return StoredIndex.isIn(scan.scannedSnapshot().metadata()) ? new PrunedFileIndex(prepared) : prepared;
   }
 
   @Override
@@ -124,7 +124,7 @@ public final class IndexedScan extends PrepareDeltaScan {
   /** Whether counts and bounds that follow from the statistics of all files may be wrong. */
   private static boolean misleads(Snapshot snapshot) {
     return hasReplicated(snapshot)
-        || StoredFormat.isIndexed(snapshot) && WidenedFloats.areIn(snapshot.metadata().schema());
+        || StoredIndex.isIn(snapshot.metadata()) && WidenedFloats.areIn(snapshot.metadata().schema());
   }
 
   /** Whether a plan reads a table of which something is true. */
