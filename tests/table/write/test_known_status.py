@@ -149,11 +149,11 @@ def test_what_kinds_of_files_there_are_follows_from_those_that_came(spark, java,
         (mark, True),
         (lambda: spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 100"), False),
     ):
-        java("format.StoredFormat", "of", ("Snapshot", newest(spark, table_path)))
+        java("index.FileKinds", "of", ("Snapshot", newest(spark, table_path)))
         change()
-        grown = java("format.StoredFormat", "grown", ("Snapshot", newest(spark, table_path)))
+        grown = java("index.FileKinds", "grown", ("Snapshot", newest(spark, table_path)))
         assert (grown is not None) == follows
         if follows:
             kinds.append((grown.legacy(), grown.isMarked()))
-            assert grown == java("format.StoredFormat", "of", ("Snapshot", newest(spark, table_path)))
+            assert grown == java("index.FileKinds", "of", ("Snapshot", newest(spark, table_path)))
     assert kinds == [(False, False), (False, False), (False, True)]

@@ -2,7 +2,7 @@ package io.pyqbeast.commit;
 
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.errors.ShellWord;
-import io.pyqbeast.format.StoredFormat;
+import io.pyqbeast.index.FileKinds;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.Snapshots;
@@ -39,7 +39,7 @@ public final class LegacyTableGuard {
   /** The same for what changes the files of a snapshot without a plan. */
   static void check(Snapshot snapshot) {
     boolean isReplicated = !ReplicatedCubes.of(snapshot).isEmpty();
-    if (isReplicated || StoredFormat.of(snapshot).legacy()) {
+    if (isReplicated || FileKinds.of(snapshot).legacy()) {
       Path table = snapshot.deltaLog().dataPath();
       String path = place(table);
       throw isReplicated

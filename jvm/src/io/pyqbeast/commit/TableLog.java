@@ -3,10 +3,10 @@ package io.pyqbeast.commit;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
-import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.index.BlockIndex;
+import io.pyqbeast.index.FileKinds;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.ReplicatedCubes;
 import io.pyqbeast.index.StoredCubes;
@@ -123,7 +123,7 @@ public final class TableLog {
 
   /** The largest number of a revision in the tags of files, whether the table has that revision or not. */
   public long highestRevision() {
-    return door.open(() -> StoredFormat.of(snapshot).highestRevision());
+    return door.open(() -> FileKinds.of(snapshot).highestRevision());
   }
 
   /** See {@link BlockIndex#keyGranularity}. */
@@ -151,7 +151,7 @@ public final class TableLog {
   }
 
   private Map<String, Object> added(long version, long revision) {
-    if (StoredFormat.of(snapshot).isMarked()) {
+    if (FileKinds.of(snapshot).isMarked()) {
       return null;
     }
     StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, revision);

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.Constants;
-import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.index.DeletedRows;
+import io.pyqbeast.index.FileKinds;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
@@ -156,7 +156,7 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Whether files of the table were written before format 0.6. */
   public boolean hasLegacyFiles() {
-    return door.open(() -> exists() && StoredFormat.of(snapshot()).legacy());
+    return door.open(() -> exists() && FileKinds.of(snapshot()).legacy());
   }
 
   /**

@@ -7,7 +7,6 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.FileTags;
 import io.pyqbeast.format.Json;
-import io.pyqbeast.format.StoredFormat;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.format.StoredRows;
@@ -222,7 +221,7 @@ public final class ReplicatedCubes implements Serializable {
    */
   public static ReplicatedCubes of(Snapshot snapshot) {
     boolean mayBeSome =
-        StoredFormat.of(snapshot).isMarked()
+        FileKinds.of(snapshot).isMarked()
             || StoredIndex.isIn(snapshot.metadata()) && areListed(snapshot.metadata());
     return mayBeSome ? BlockIndex.of(snapshot).replicatedCubes() : NONE;
   }

@@ -1,5 +1,7 @@
-package io.pyqbeast.format;
+package io.pyqbeast.index;
 
+import io.pyqbeast.format.FileTags;
+import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
@@ -20,53 +22,53 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * @param isMarked whether a block is marked as replicated; {@code ReplicatedCubes} tells whether that is true
  * @param highestRevision the largest number of a revision in tags, whether the table has that revision or not
  */
-public record StoredFormat(boolean legacy, boolean isMarked, long highestRevision) implements Serializable {
-  private static final PerSnapshot<StoredFormat> KNOWN = new PerSnapshot<>(StoredFormat::read);
-  private static final PerSnapshot.Newest<StoredFormat> NEWEST = new PerSnapshot.Newest<>();
-  private static final StoredFormat OF_NO_FILES = new StoredFormat(false, false, 0);
+public record FileKinds(boolean legacy, boolean isMarked, long highestRevision) implements Serializable {
+  private static final PerSnapshot<FileKinds> KNOWN = new PerSnapshot<>(FileKinds::read);
+  private static final PerSnapshot.Newest<FileKinds> NEWEST = new PerSnapshot.Newest<>();
+  private static final FileKinds OF_NO_FILES = new FileKinds(false, false, 0);
 
-  public static StoredFormat of(Snapshot snapshot) {
+  public static FileKinds of(Snapshot snapshot) {
     return KNOWN.of(snapshot);
   }
 
-  private static StoredFormat read(Snapshot snapshot) {
+  private static FileKinds read(Snapshot snapshot) {
     if (!StoredIndex.isIn(snapshot.metadata())) {
       return OF_NO_FILES;
     }
     List<AddFile> files = LiveFiles.ifKnown(snapshot);
-    StoredFormat found = files == null ? grown(snapshot) : of(files.iterator());
+    FileKinds found = files == null ? grown(snapshot) : of(files.iterator());
     found = found == null ? byJob(snapshot) : found;
     NEWEST.remember(snapshot, found);
     return found;
   }
 
   /** The answer for an earlier version, with the files added since; null where other changes came too. */
-  private static StoredFormat grown(Snapshot snapshot) {
-    PerSnapshot.Newest.Known<StoredFormat> known = NEWEST.before(snapshot);
+  private static FileKinds grown(Snapshot snapshot) {
+    PerSnapshot.Newest.Known<FileKinds> known = NEWEST.before(snapshot);
     List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version());
     return added == null ? null : known.value().with(of(added.iterator()));
   }
 
   /** Records come home by Java's serializer: where a session has set Spark's own to Kryo, that cannot read them. */
-  private static StoredFormat byJob(Snapshot snapshot) {
-    MapPartitionsFunction<AddFile, StoredFormat> toOne = files -> List.of(of(files)).iterator();
-    return snapshot.allFiles().mapPartitions(toOne, Encoders.javaSerialization(StoredFormat.class)).collectAsList()
-        .stream().reduce(OF_NO_FILES, StoredFormat::with);
+  private static FileKinds byJob(Snapshot snapshot) {
+    MapPartitionsFunction<AddFile, FileKinds> toOne = files -> List.of(of(files)).iterator();
+    return snapshot.allFiles().mapPartitions(toOne, Encoders.javaSerialization(FileKinds.class)).collectAsList()
+        .stream().reduce(OF_NO_FILES, FileKinds::with);
   }
 
-  private static StoredFormat of(Iterator<AddFile> files) {
-    StoredFormat found = OF_NO_FILES;
+  private static FileKinds of(Iterator<AddFile> files) {
+    FileKinds found = OF_NO_FILES;
     while (files.hasNext()) {
       Map<String, String> tags = ScalaInterop.map(files.next().tagsOrEmpty());
       Long revision = FileTags.revision(tags);
       long number = revision == null || revision == Long.MAX_VALUE ? 0 : revision; // no number comes after the largest
-      found = found.with(new StoredFormat(FileTags.areLegacy(tags), FileTags.isMarked(tags), number));
+      found = found.with(new FileKinds(FileTags.areLegacy(tags), FileTags.isMarked(tags), number));
     }
     return found;
   }
 
-  private StoredFormat with(StoredFormat more) {
-    return new StoredFormat(
+  private FileKinds with(FileKinds more) {
+    return new FileKinds(
         legacy || more.legacy, isMarked || more.isMarked, Math.max(highestRevision, more.highestRevision));
   }
 }
