@@ -14,8 +14,6 @@ import org.apache.spark.sql.delta.TypeChange;
 import org.apache.spark.sql.delta.TypeWideningMetadata;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.AtomicType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 import scala.Option;
@@ -89,15 +87,7 @@ public final class PrunableRevisions {
 
   /** The format has one name for all decimals, so their revisions do not tell from which of them a column came. */
   private static boolean keepsHashesOfDecimals(TypeChange change) {
-    DataType from = change.fromType();
-    return !(from instanceof DecimalType before)
-        || (change.toType() instanceof DecimalType after
-            && before.scale() == after.scale()
-            && isLong(before) == isLong(after));
-  }
-
-  private static boolean isLong(DecimalType type) {
-    return type.precision() <= Decimal.MAX_LONG_DIGITS();
+    return !(change.fromType() instanceof DecimalType) || HashedLayout.hashAlike(change.fromType(), change.toType());
   }
 
   private static String formatType(String sparkType) {
