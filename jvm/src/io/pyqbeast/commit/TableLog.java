@@ -133,7 +133,7 @@ public final class TableLog {
 
   /** The weight below which a sample of a fraction lies. */
   public int weightOf(double fraction) {
-    return WeightProfile.of(snapshot).weightOf(fraction);
+    return door.open(() -> WeightProfile.of(snapshot).weightOf(fraction));
   }
 
   /**
@@ -168,7 +168,7 @@ public final class TableLog {
   }
 
   public String tableId() {
-    return snapshot.metadata().id();
+    return door.open(() -> snapshot.metadata().id());
   }
 
   /** Every live file as a row of Delta's {@code AddFile}. */

@@ -16,9 +16,12 @@ import org.apache.spark.sql.delta.DeltaThrowable;
 import scala.Option;
 
 /**
- * Every call from Python goes through a door, which does two things. It sets the session of the thread: Delta looks
- * for a thread's active session, and a new thread of Python's has none. It also turns exceptions into ones that say
- * what was going on, why it failed, and what became of the table.
+ * Calls from Python that read or write a table go through a door, which does two things. It sets the session of the
+ * thread: Delta looks for a thread's active session, and a new thread of Python's has none. It also turns exceptions into
+ * ones that say what was going on, why it failed, and what became of the table.
+ *
+ * <p>The calls of the room {@code estimate} have none. They come from a query, whose own session Spark makes the active one
+ * while it plans. In Python {@code failures.readable} stands around the steps of an estimate and has the words for them.
  */
 public final class Door {
   /** The code that a call runs. */
