@@ -1,6 +1,8 @@
-"""Python exceptions that pass through the JVM.
+"""Exceptions on their way between the languages.
 
-They are kept here, and raised again instead of the Java exceptions that stand for them.
+Python's that pass through the JVM are kept here, and raised again instead of the Java exceptions that stand for them.
+Those of the bridge become our errors, each of the class for its kind. Those of Spark and Delta whose message is a Java
+stack trace become errors with a readable one.
 """
 
 from __future__ import annotations

@@ -14,7 +14,9 @@ from pyqbeast.delta_log.log_entry import FileOnDisk
 
 
 def files_on_disk(log: TableLog) -> tuple[list[FileOnDisk], list[tuple[str, int]]]:
-    """The live files, and the locations and sizes of files in the table's folder that the log names nowhere."""
+    """The live files, and the locations and sizes of files in the table's folder that no version within its retention
+    names.
+    """
     with handed_over() as target:
         java(log.spark).verify.FilesOnDisk.listTo(log.in_java, str(target))
         with target.open(encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""Rows on their way to the files of a tree: sampled, sent there, and counted by cube."""
+"""Rows on their way to the files of a tree: sampled and sent there, and the longs that stand for their cubes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Delta transaction that gives one data file a new deletion vector."""
+"""Rows that go: by Delta's own DELETE, or by the Delta transaction that gives one data file a new deletion vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which files of a table's `_delta_log` tell its newest version: one checkpoint, and the commits after it."""
+"""Which files of a table's `_delta_log` tell one version of it: one checkpoint, and the commits after it.
+
+The version is the newest, or one that a number or a time names.
+"""
 
 from __future__ import annotations
 

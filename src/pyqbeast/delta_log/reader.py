@@ -1,4 +1,7 @@
-"""A Delta table's newest version, read straight from its log: live files, protocol, metadata. No Spark, no JVM."""
+"""One version of a Delta table, the newest or another, read straight from its log: live files, protocol, metadata.
+
+No Spark, no JVM.
+"""
 
 from __future__ import annotations
 

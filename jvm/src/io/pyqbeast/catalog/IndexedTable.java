@@ -133,8 +133,8 @@ public final class IndexedTable extends DeltaTableV2 {
 
   /** Whether configuration entries of an index have the columns of this table's, each of the same kind. */
   public boolean isIndexedAs(Map<String, String> index) {
-    return HashedColumns.kinds(initialSnapshot().metadata().configuration())
-        .equals(HashedColumns.kinds(ScalaInterop.map(index)));
+    return HashedColumns.transformers(initialSnapshot().metadata().configuration())
+        .equals(HashedColumns.transformers(ScalaInterop.map(index)));
   }
 
   private HashedColumns hashedColumns() {

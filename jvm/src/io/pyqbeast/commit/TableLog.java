@@ -182,8 +182,8 @@ public final class TableLog {
   }
 
   /**
-   * Writes one line of JSON for each live file: path, size, rows in it, rows deleted from it, tags, and whether the
-   * tags had a replicated mark that is not true. The tags are written without such a mark.
+   * Writes one line of JSON for each live file: path, size, when it was written, rows in it, rows deleted from it, tags,
+   * and whether the tags had a replicated mark that is not true. The tags are written without such a mark.
    *
    * @param withStatistics whether the texts of its statistics and its deletion vector come too, which take most memory,
    *     and all is read anew from the log

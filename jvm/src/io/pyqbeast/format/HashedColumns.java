@@ -47,14 +47,15 @@ public record HashedColumns(List<String> indexed, List<String> weightColumns) {
     return StoredRevision.read(key, configuration.get(key).getOrElse(() -> null));
   }
 
-  /** The indexed columns of the last revision in a configuration, in order, and the kind of each: its transformer's. */
-  public static List<Map.Entry<String, String>> kinds(scala.collection.immutable.Map<String, String> configuration) {
-    List<Map.Entry<String, String>> kinds = new ArrayList<>();
+  /** The indexed columns of the last revision in a configuration, in order, each with its transformer's class. */
+  public static List<Map.Entry<String, String>> transformers(
+      scala.collection.immutable.Map<String, String> configuration) {
+    List<Map.Entry<String, String>> transformers = new ArrayList<>();
     for (JsonNode transformer : last(configuration).path("columnTransformers")) {
       String name = transformer.path("className").asText();
-      kinds.add(Map.entry(transformer.path("columnName").asText(), name.substring(name.lastIndexOf('.') + 1)));
+      transformers.add(Map.entry(transformer.path("columnName").asText(), name.substring(name.lastIndexOf('.') + 1)));
     }
-    return kinds;
+    return transformers;
   }
 
   /** Those of a table, by their names of today; none if it has no readable index. */
