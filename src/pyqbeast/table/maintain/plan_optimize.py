@@ -79,11 +79,11 @@ def _plan(
     profiled = profile(data, revision.transformers, known, types, revision.weight_columns)
     if not profiled.rows:
         return None
-    status_kept = _kept(revision, files, chosen)
-    bound = [
-        replace(status_kept.cubes.get(cube, CubeStatus(cube, WEIGHT_MAX, 0)), max_weight=status.max_weight)
+    kept = _kept(revision, files, chosen)
+    binding = [
+        replace(kept.cubes.get(cube, CubeStatus(cube, WEIGHT_MAX, 0)), max_weight=status.max_weight)
         for cube, status in _status(revision, files).cubes.items()
         if cube not in anew
     ]
     fractions = stated_fractions(transaction.configuration)
-    return plan_of(data, types, revision, fractions, profiled, bound, status_kept, is_new=False)
+    return plan_of(data, types, revision, fractions, profiled, binding, kept, is_new=False)

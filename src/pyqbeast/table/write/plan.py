@@ -206,8 +206,8 @@ def _plan(
         return WritePlan(revision, is_new, data, None)
     warn_of_coarse_keys(profiled, revision, options.path)
     status = IndexStatus(revision, {}) if is_new or log is None else status_of(log, revision)
-    cubes = status.cubes.values()
-    return plan_of(data, types, revision, rows.fractions, profiled, cubes, status, is_new=is_new)
+    held = status.cubes.values()
+    return plan_of(data, types, revision, rows.fractions, profiled, held, status, is_new=is_new)
 
 
 def _next_id(log: bridge.TableLog) -> int:
@@ -221,17 +221,26 @@ def plan_of(
     revision: Revision,
     fractions: Sequence[float],
     profiled: Profile,
-    cubes: Iterable[CubeStatus],
-    status: IndexStatus,
+    binding: Iterable[CubeStatus],
+    kept: IndexStatus,
     *,
     is_new: bool,
 ) -> WritePlan:
-    """Lays profiled rows out in files, in a tree on top of `cubes`, cut at `fractions`.
+    """Lays profiled rows out in files.
 
-    `status` is what the revision holds already.
+    Args:
+        data: the rows.
+        types: Spark type of each column, as simple text.
+        revision: whose space the rows are placed in.
+        fractions: where the rows may be cut by weight, ascending.
+        profiled: what one pass over the rows has told of them.
+        binding: the cubes that the new tree has to go on from, each with the weight up to which it takes rows. Where
+            rows are written anew these are cubes of before, also such as have no rows left beside the written ones.
+        kept: what the revision holds beside these rows once they are written.
+        is_new: whether the revision is one that this write begins.
     """
     rows = profiled.sampled_rows(revision)
-    tree = build_tree(rows, revision.dimensions, revision.cube_size, cubes)
+    tree = build_tree(rows, revision.dimensions, revision.cube_size, binding)
     layout = lay_out(rows, revision.cube_size, fractions)
-    arrangement = arrange(data, types, revision, tree, layout, status)
+    arrangement = arrange(data, types, revision, tree, layout, kept)
     return WritePlan(revision, is_new, arrangement.frame, arrangement)
