@@ -118,9 +118,9 @@ class Transaction:
         """The names of the table's columns; none for a new table."""
         return [field["name"] for field in self.schema["fields"]]
 
-    def store(self, entries: Mapping[str, str], *, fresh: bool) -> None:
-        """Entries for the table's configuration; `fresh` drops the revisions that are there now."""
-        self._java.store(json.dumps(dict(entries)), fresh)
+    def store(self, entries: Mapping[str, str], *, drops_revisions: bool) -> None:
+        """Entries for the table's configuration, beside the revisions that are there now or in their place."""
+        self._java.store(json.dumps(dict(entries)), drops_revisions)
 
     def is_done(self, data: DataFrame, mode: str, options: Mapping[str, str]) -> bool:
         """Whether a write of the same `txnAppId` has been committed with this `txnVersion` or a later one."""

@@ -202,7 +202,7 @@ def _store_staging(
 ) -> bool:
     """Commits the revision of files without an index; false where another writer came first."""
     revision = Revision.staging(path, cube_size, columns, int(time.time() * 1000))
-    transaction.store(configuration_entries(revision, transaction.configuration), fresh=False)
+    transaction.store(configuration_entries(revision, transaction.configuration), drops_revisions=False)
     return transaction.commit_stored()
 
 

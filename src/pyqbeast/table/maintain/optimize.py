@@ -176,7 +176,7 @@ class _Optimize:
             options = defaults.with_file_rows(rows_per_file(plan.revision, defaults.file_limit(self.spark)))
             if plan.is_new:
                 entries = configuration_entries(plan.revision, transaction.configuration)
-                transaction.store(entries, fresh=False)
+                transaction.store(entries, drops_revisions=False)
         try:
             transaction.rewrite(plan.frame if plan else None, rewrite.paths, options, PAGE_ROWS)
             self._check_rows(rewrite, transaction.written())

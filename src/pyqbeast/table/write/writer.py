@@ -147,7 +147,7 @@ class _Write:
         entries = configuration_entries(plan.revision, kept) if plan.is_new else {}
         entries = entries | self.options.restated_size(kept)
         if entries:
-            transaction.store(entries, fresh=self.is_fresh)
+            transaction.store(entries, drops_revisions=self.is_fresh)
 
     def _commit(self, transaction: bridge.Transaction, plan: WritePlan, *, may_rebuild: bool) -> bool:
         """Returns False if the rows have to be laid out again; the files are deleted then."""

@@ -21,9 +21,9 @@ import scala.Option;
  * The changes that a transaction makes to the entries about the index in a table's configuration.
  *
  * @param added revisions and other entries, by key
- * @param dropRevisions whether the revisions that are there now go, because all rows are replaced
+ * @param dropsRevisions whether the revisions that are there now go, because all rows are replaced
  */
-record StoredEntries(Map<String, String> added, boolean dropRevisions) {
+record StoredEntries(Map<String, String> added, boolean dropsRevisions) {
   static final StoredEntries NONE = new StoredEntries(Map.of(), false);
 
   /** Entries about rows that were chosen by weight. They go with the revisions. */
@@ -47,7 +47,7 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   private static final String COMMENT = TableCatalog.PROP_COMMENT;
 
   boolean changeNothing() {
-    return added.isEmpty() && !dropRevisions;
+    return added.isEmpty() && !dropsRevisions;
   }
 
   /**
@@ -58,10 +58,10 @@ record StoredEntries(Map<String, String> added, boolean dropRevisions) {
   Metadata in(Metadata metadata, Map<String, String> properties) {
     Map<String, String> configuration = configurationOf(metadata);
     boolean namesLast = configuration.containsKey(Constants.LAST_REVISION);
-    if (dropRevisions || !namesLast && added.containsKey(Constants.LAST_REVISION)) {
+    if (dropsRevisions || !namesLast && added.containsKey(Constants.LAST_REVISION)) {
       configuration.keySet().removeIf(StoredEntries::isOption);
     }
-    if (dropRevisions) {
+    if (dropsRevisions) {
       configuration.keySet().removeIf(StoredEntries::isOfRevisions);
     }
     configuration.putAll(properties);

@@ -163,10 +163,11 @@ public final class Transaction extends LaidOutTransaction {
    * Entries of the table's configuration to store with the next change of metadata.
    *
    * @param entries a JSON object of texts
-   * @param fresh whether the revisions that are there now go
+   * @param dropsRevisions whether the revisions that are there now go
    */
-  public void store(String entries, boolean fresh) throws JsonProcessingException {
-    this.entries = new StoredEntries(JSON.readValue(entries, new TypeReference<Map<String, String>>() {}), fresh);
+  public void store(String entries, boolean dropsRevisions) throws JsonProcessingException {
+    Map<String, String> added = JSON.readValue(entries, new TypeReference<Map<String, String>>() {});
+    this.entries = new StoredEntries(added, dropsRevisions);
   }
 
   /** Whether a write with these options, by its {@code txnAppId} and {@code txnVersion}, has been committed before. */
@@ -391,7 +392,7 @@ public final class Transaction extends LaidOutTransaction {
     if (!tags.keySet().containsAll(written.paths()) && query != null && WeightMentions.mayChoose(query)) {
       notes.add(Constants.CHOSEN_BY_WEIGHT);
     }
-    Snapshot joined = entries.dropRevisions() ? null : snapshot();
+    Snapshot joined = entries.dropsRevisions() ? null : snapshot();
     String note = door.open(() -> WeightProfile.note(joined, replaced, tagged, metadata()));
     if (note != null) {
       notes.add(note);
