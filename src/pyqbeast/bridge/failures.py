@@ -27,6 +27,7 @@ from pyqbeast.core.errors import (
     UncertainWriteError,
     UnsupportedError,
 )
+from pyqbeast.core.format.constants import UNCHANGED
 
 #: The error for each kind of the bridge's `Failure`.
 _OF_KIND: dict[str, type[QbeastError]] = {
@@ -36,9 +37,6 @@ _OF_KIND: dict[str, type[QbeastError]] = {
     "EXECUTION": ExecutionError,
     "INPUT": InvalidInputError,
 }
-
-#: The end of a message, where nothing was committed.
-UNCHANGED = "; the table is as it was"
 
 #: The newest exceptions, by key. Their number is bounded, because nobody asks for the exceptions of streams and
 #: of Spark Connect's clients.

@@ -22,7 +22,7 @@ from pyqbeast.core.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from pyqbeast.core.format.constants import TAG_REVISION
+from pyqbeast.core.format.constants import TAG_REVISION, UNCHANGED
 from pyqbeast.core.format.file_tags import INDEX_TAGS
 from pyqbeast.core.format.names import column_named, did_you_mean, quoted_name
 from pyqbeast.core.format.types import format_type
@@ -110,7 +110,7 @@ def _convert(
             raise
         raise type(error)(
             f"{identifier} {became}, and not an indexed one; convert it again. "
-            f"{str(error).removesuffix(failures.UNCHANGED)}; no row has changed"
+            f"{str(error).removesuffix(UNCHANGED)}; no row has changed"
         ) from error
     raise CommitConflictError(
         f"other writers changed {path} each time that it was converted, so it is no indexed table; convert it again"

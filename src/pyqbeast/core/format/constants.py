@@ -1,5 +1,5 @@
 """Constants of the stored format: every name and number that a reader and a writer have to share, and the
-numbers of rules that stand in Python and in Java.
+numbers and words of rules that stand in Python and in Java.
 
 The build writes these values into a properties file for the Java side, so this module holds plain strings and
 numbers only and imports nothing.
@@ -76,6 +76,9 @@ TABLE_PROPERTY = "table.property."
 REPLACES_TABLE = "table.isreplaced"
 #: Option of a write by which a stream tells that the rows of its batch were worked out from rows of the table.
 READS_TABLE = "table.isread"
+#: The end of an error's message where nothing was committed. Both languages put it there, and take it off where they go
+#: on to say more.
+UNCHANGED = "; the table is as it was"
 #: The revision of files that carry no index metadata.
 STAGING_REVISION = 0
 

@@ -19,7 +19,7 @@ from pyqbeast.core.errors import (
     UncertainWriteError,
     UnsupportedError,
 )
-from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_END
+from pyqbeast.core.format.constants import STAGING_REVISION, UNCHANGED, WEIGHT_END
 from pyqbeast.core.format.file_tags import (
     FileTags,
     are_blocks_told,
@@ -108,7 +108,7 @@ def _partly(error: QbeastError, path: str, failed: int, done: Sequence[int]) -> 
     """Each revision's files are rewritten by a commit of their own, and some are there by now."""
     fate = "may have been rewritten" if isinstance(error, UncertainWriteError) else "are as they were"
     return type(error)(
-        f"{str(error).removesuffix(failures.UNCHANGED)}; the files of revision {failed} of {path} {fate}, "
+        f"{str(error).removesuffix(UNCHANGED)}; the files of revision {failed} of {path} {fate}, "
         f"those of revision {', '.join(map(str, done))} have been rewritten, and no row has changed"
     )
 

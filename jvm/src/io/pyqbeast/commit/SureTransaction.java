@@ -3,6 +3,7 @@ package io.pyqbeast.commit;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -108,7 +109,7 @@ class SureTransaction extends OptimisticTransaction {
     if (isDiscarded) {
       throw new Failure(
           Failure.Kind.EXECUTION,
-          "a write to " + deltaLog().dataPath() + " was given up and its files are deleted; the table is as it was",
+          "a write to " + deltaLog().dataPath() + " was given up and its files are deleted" + Constants.UNCHANGED,
           null);
     }
     attempted = OptionalLong.of(version);

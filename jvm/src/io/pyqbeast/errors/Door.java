@@ -2,6 +2,7 @@ package io.pyqbeast.errors;
 
 import static java.util.stream.Collectors.joining;
 
+import io.pyqbeast.format.Constants;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
@@ -32,8 +33,6 @@ public final class Door {
   /** Such as the values of the row that violates a constraint. */
   private static final int LINES = 20;
 
-  private static final String UNCHANGED = "; the table is as it was";
-
   private final SparkSession session;
   private final String doing;
   private final String outcome;
@@ -51,7 +50,7 @@ public final class Door {
 
   /** A door to what changes the table at a path by one commit. */
   public static Door writing(SparkSession session, String path) {
-    return new Door(session, "writing to " + path, UNCHANGED);
+    return new Door(session, "writing to " + path, Constants.UNCHANGED);
   }
 
   public <T> T open(Body<T> body) {
@@ -131,7 +130,8 @@ public final class Door {
   /** What an exception tells of a failure, without what became of the table. */
   public static String cause(Exception e) {
     String message = e instanceof BridgeException ? e.getMessage() : words(e);
-    return message.endsWith(UNCHANGED) ? message.substring(0, message.length() - UNCHANGED.length()) : message;
+    String end = Constants.UNCHANGED;
+    return message.endsWith(end) ? message.substring(0, message.length() - end.length()) : message;
   }
 
   /** The root cause in one line: its class and its message, the first lines of it where Delta says more in the next. */

@@ -43,6 +43,8 @@ public final class Constants {
   public static final String REPLACES_TABLE = text("REPLACES_TABLE");
   public static final String READS_TABLE = text("READS_TABLE");
 
+  public static final String UNCHANGED = text("UNCHANGED");
+
   static final long STAGING_REVISION = number("STAGING_REVISION");
   static final String CLASS_PREFIX = text("CLASS_PREFIX");
   static final String WEIGHTED_CLASS_PREFIX = text("WEIGHTED_CLASS_PREFIX");
