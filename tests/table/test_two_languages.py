@@ -26,6 +26,7 @@ from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.tree import SampledRows, build_tree
 from pyqbeast.core.otree.weight_bands import DEFAULT_FRACTIONS
 from pyqbeast.core.sampling.weight_scale import WeightScale
+from pyqbeast.table.options import WriteOptions
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.delta_log.block_texts import USUAL, texts
@@ -67,6 +68,17 @@ def sent(spark, rows, cube_size):
     arranged = bridge.arranged(frame, columns, F.col("w"), tree_bytes(tree, layout))
     found = arranged.select("i", F.spark_partition_id()).collect()
     return layout, [row[0] for row in found], [row[1] for row in found]
+
+
+def test_the_options_of_an_overwrite_that_replaces_a_part(spark):
+    ours, delta = spark._jvm.io.pyqbeast.spark, spark._jvm.org.apache.spark.sql.delta
+    conf = spark._jsparkSession.sessionState().conf()
+    named = list(ours.DeltaWrites.REPLACING_PART)
+    assert named == ["replaceWhere", "replaceOn", "replaceUsing"]
+    for name in (*named, "mergeSchema", "userMetadata"):
+        options = delta.DeltaOptions(ours.ScalaInterop.map({name: "true"}), conf)
+        is_one = WriteOptions.parse({"path": "/t", name: "true"}).replaces_part
+        assert ours.DeltaWrites.replacesPart(options) == is_one == (name in named)
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 4])

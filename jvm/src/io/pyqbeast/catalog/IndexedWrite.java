@@ -3,6 +3,7 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.commit.CachedRows;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.DeltaWrites;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.SaveMode;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.delta.ColumnWithDefaultExprUtils;
+import org.apache.spark.sql.delta.DeltaOptions$;
 import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.Filter;
@@ -43,12 +45,12 @@ final class IndexedWrite implements WriteBuilder, SupportsOverwrite, SupportsTru
 
   @Override
   public WriteBuilder overwrite(Filter[] filters) {
-    for (String other : new String[] {"replaceWhere", "replaceOn", "replaceUsing"}) {
+    for (String other : DeltaWrites.REPLACING_PART) {
       if (options.containsKey(other)) {
         throw new Refusal("an overwrite of the rows that meet a condition goes without the option " + other);
       }
     }
-    options.put("replaceWhere", DeltaSourceUtils.translateFilters(filters).sql());
+    options.put(DeltaOptions$.MODULE$.REPLACE_WHERE_OPTION(), DeltaSourceUtils.translateFilters(filters).sql());
     return truncate();
   }
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.DeltaOptions$;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
@@ -23,6 +24,12 @@ import scala.collection.immutable.Map;
 
 /** Delta's command for a write, and what its log says of writes. */
 public final class DeltaWrites {
+  /** The options by which some rows of the table give way to the new ones and others stay. */
+  public static final List<String> REPLACING_PART =
+      List.of(
+          DeltaOptions$.MODULE$.REPLACE_WHERE_OPTION(), DeltaOptions$.MODULE$.REPLACE_ON_OPTION(),
+          DeltaOptions$.MODULE$.REPLACE_USING_OPTION());
+
   private DeltaWrites() {}
 
   /**
@@ -55,7 +62,7 @@ public final class DeltaWrites {
     return UniversalFormat$.MODULE$.enforceDependenciesInConfiguration(session, place, properties, before);
   }
 
-  /** Whether some rows of the table give way to the new ones and others stay. */
+  /** Whether a write has one of {@link #REPLACING_PART}. */
   public static boolean replacesPart(DeltaOptions options) {
     return options.isReplaceOnOrUsingDefined() || options.replaceWhere().isDefined();
   }
