@@ -95,7 +95,7 @@ public final class StagedIndexedTable implements StagedTable, SupportsWrite {
     }
     Map<String, String> given = new HashMap<>(all);
     definition.properties()
-        .forEach((key, value) -> given.put(TableDefinition.isOfDelta(key) ? key : Constants.TABLE_PROPERTY + key, value));
+        .forEach((key, value) -> given.put(DeltaWrites.isProperty(key) ? key : Constants.TABLE_PROPERTY + key, value));
     Bridge.write(mode, given, rows);
     CachedRows.refresh(rows.sparkSession(), location, all);
     try {

@@ -3,6 +3,7 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.IndexOptions;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.DeltaWrites;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -65,12 +66,7 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
 
   /** Whether what is no option of the index stays with the table: as Delta has it, also an option of Delta's. */
   private static boolean isProperty(String key, Map<String, String> given) {
-    return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || isOfDelta(key);
-  }
-
-  /** Whether a property is one of Delta's, which knows them in any case. */
-  static boolean isOfDelta(String key) {
-    return key.toLowerCase(Locale.ROOT).startsWith("delta.");
+    return !given.containsKey(TableCatalog.OPTION_PREFIX + key) || DeltaWrites.isProperty(key);
   }
 
   /** The configuration entries of the index that the statement asks for, of a table of some columns. */

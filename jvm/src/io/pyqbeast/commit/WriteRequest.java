@@ -5,7 +5,6 @@ import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -31,7 +30,7 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
     Map<String, String> properties = new HashMap<>();
     given.forEach(
         (key, value) -> {
-          if (key.toLowerCase(Locale.ROOT).startsWith("delta.")) {
+          if (DeltaWrites.isProperty(key)) {
             properties.put(key, value);
           } else if (key.startsWith(Constants.TABLE_PROPERTY)) {
             properties.put(key.substring(Constants.TABLE_PROPERTY.length()), value);

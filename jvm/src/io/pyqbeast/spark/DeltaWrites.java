@@ -1,6 +1,7 @@
 package io.pyqbeast.spark;
 
 import java.util.List;
+import java.util.Locale;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -47,6 +48,11 @@ public final class DeltaWrites {
     return new WriteIntoDelta(
         log, mode, options, ScalaInterop.seq(List.of()), configuration, data, Option.empty(), Option.empty(),
         replacesMatches);
+  }
+
+  /** Whether a name is that of one of Delta's properties, which it knows in any case. */
+  public static boolean isProperty(String name) {
+    return name.toLowerCase(Locale.ROOT).startsWith("delta.");
   }
 
   /**
