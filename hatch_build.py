@@ -95,7 +95,7 @@ def add_resources(folder: Path, version: str, spark: str) -> None:
         for name, value in vars(constants).items()
         if name.isupper() and not isinstance(value, tuple)
     }
-    texts.update(stored_classes())
+    texts.update(stored_classes(vars(constants)))
     (folder / "pyqbeast").mkdir()
     (folder / "pyqbeast" / "version.txt").write_text(version + "\n")
     (folder / "pyqbeast" / "spark-version.txt").write_text(spark + "\n")
@@ -104,30 +104,58 @@ def add_resources(folder: Path, version: str, spark: str) -> None:
     )
 
 
-def stored_classes() -> dict[str, str]:
+def assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """What is assigned to names at the top of a module or a class."""
+    return {
+        target.id: each.value
+        for each in body
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def plain(values: dict[str, ast.expr]) -> dict[str, Any]:
+    """Those of them that are plain texts and numbers."""
+    return {name: value.value for name, value in values.items() if isinstance(value, ast.Constant)}
+
+
+def stored_classes(constants: dict[str, Any]) -> dict[str, str]:
     """The class names in a revision: of transformers, each with the field that holds its type, and of transformations.
+    Also the type of those transformers that have no such field, because they take only one.
 
     The files of the kinds hold them as plain texts, which are read without an import.
     """
-    transformers, transformations = {}, []
+    named = assigned(ast.parse((PACKAGE / "core" / "format" / "types.py").read_text("utf-8")).body)
+    others = {name: constants[value.id] for name, value in named.items() if isinstance(value, ast.Name)}
+    format_types = plain(named) | others
+    transformers, only_types, transformations = {}, {}, []
     for path in sorted((PACKAGE / "core" / "transform").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                fields = {
-                    target.id: each.value.value
-                    for each in node.body
-                    if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
-                    for target in each.targets
-                    if isinstance(target, ast.Name)
-                }
+                values = assigned(node.body)
+                fields = plain(values)
                 if "type_field" in fields:
                     transformers[fields["class_name"]] = fields["type_field"]
+                    if not fields["type_field"]:
+                        only_types[fields["class_name"]] = only_type(values["types"], format_types)
                 elif "class_name" in fields:
                     transformations.append(fields["class_name"])
     return {
         "TRANSFORMERS": " ".join(f"{name}={field}" for name, field in transformers.items()),
+        "ONLY_TYPES": " ".join(f"{name}={only}" for name, only in only_types.items()),
         "TRANSFORMATIONS": " ".join(transformations),
     }
+
+
+def only_type(types: ast.expr, format_types: dict[str, Any]) -> str:
+    """The type in `frozenset({STRING})`; empty for `frozenset()`."""
+    names = [each.id for each in ast.walk(types) if isinstance(each, ast.Name) and each.id != "frozenset"]
+    if len(names) > 1 or not format_types.keys() >= set(names):
+        raise SystemExit(
+            f"pyqbeast: a transformer without a type_field takes one type, not {ast.unparse(types)}"
+        )
+    return "".join(format_types[name] for name in names)
 
 
 def write_jar(folder: Path, target: Path) -> None:

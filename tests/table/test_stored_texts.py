@@ -82,6 +82,17 @@ def test_the_same_revisions_can_be_used(java):
             assert 1 in revisions_from_configuration({key: json.dumps(harmless)}).revisions, text
 
 
+def test_transformers_tell_the_same_types(java):
+    """Also those whose kind takes only one type, which store none."""
+    key, text = f"{REVISION_PREFIX}1", revision_text(*COLUMNS)
+    node = java("format.StoredRevision", "read", ("String", key), ("String", text)).path("columnTransformers")
+    found = revisions_from_configuration({key: text}).revisions[1].transformers
+    assert node.size() == len(found) == len(COLUMNS)
+    for number, transformer in enumerate(found):
+        told = java("format.StoredRevision", "typeOf", ("JsonNode", node.get(number)))
+        assert told == (transformer.data_type or ""), transformer
+
+
 def test_the_same_tags_tell_the_same_blocks(spark, table_path):
     log = bridge.TableLog(spark, table_path)
     odd = [

@@ -57,6 +57,9 @@ public final class Constants {
   /** Class of a transformer, without its prefix, to its field with the data type; empty where it has none. */
   static final Map<String, String> TRANSFORMERS = pairs("TRANSFORMERS");
 
+  /** Class of a transformer that has no such field to the type of all its columns; empty for one that has no type. */
+  static final Map<String, String> ONLY_TYPES = pairs("ONLY_TYPES");
+
   static final List<String> TRANSFORMATIONS = words("TRANSFORMATIONS");
 
   static final String TAG_REVISION = text("TAG_REVISION");

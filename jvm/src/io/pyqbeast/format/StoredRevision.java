@@ -12,9 +12,6 @@ import java.util.Set;
  * are not checked here, since no weight depends on them.
  */
 public final class StoredRevision {
-  /** The class of transformers that store no type, as their columns are always texts. */
-  private static final String STRING_QUANTILES = "CDFStringQuantilesTransformer";
-
   private StoredRevision() {}
 
   /** The revision in an entry of the configuration; a missing node where it cannot be used. */
@@ -39,9 +36,8 @@ public final class StoredRevision {
   public static String typeOf(JsonNode transformer) {
     String name = transformer.path("className").asText();
     String simple = name.substring(name.lastIndexOf('.') + 1);
-    return simple.equals(STRING_QUANTILES)
-        ? Constants.FORMAT_TYPES.get("string")
-        : transformer.path(Constants.TRANSFORMERS.get(simple)).asText();
+    String only = Constants.ONLY_TYPES.get(simple);
+    return only == null ? transformer.path(Constants.TRANSFORMERS.get(simple)).asText() : only;
   }
 
   private static boolean isUsable(String key, JsonNode revision) {
