@@ -311,6 +311,33 @@ def test_imports_follow_the_arrows(name):
             assert not wrong, f"{relative(path)} may import {allowed} of pyqbeast, not {wrong}"
 
 
+def rooms_of_the_document() -> dict[str, str]:
+    """The rooms of Python as the architecture names them, each with its last column; "" for the package's own door."""
+    text = (JVM.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text[text.index("| room |") : text.index("\nJava, in ")].strip().splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    return {name: last for first, _, last in rows for name in re.findall(r"`([\w/.]+)`|\(top\)", first)}
+
+
+def test_the_document_tells_who_may_import_whom():
+    """But for the rooms that it names with `.py`. What is allowed to a part of a room stands in the row of the room."""
+    named = rooms_of_the_document()
+    rows = {name.removesuffix(".py").replace("/", "."): last for name, last in named.items()}
+    left_out = {name[:-3].replace("/", ".") for name in named if name.endswith(".py")}
+
+    def row_of(name: str) -> str:
+        return max((row for row in rows if starts_with(name, row)), key=len)
+
+    found: dict[str, set[str]] = {row: set() for row in rows}
+    for name, allowed in ALLOWED.items():
+        others = {each for each in allowed if row_of(each) not in left_out}
+        found[row_of(name)] |= {each for each in others if not starts_with(each, row_of(name))}
+    for row, last in rows.items():
+        told = {each.replace("/", ".") for each in re.findall(r"`([\w/]+)`", last)}
+        parts = {each for each in found[row] for whole in told - {each} if starts_with(each, whole)}
+        assert last == "everything" or told == found[row] - parts, row
+
+
 def test_the_rooms_stand_one_above_the_other():
     below: dict[str, set[str]] = {}
     for path in FILES:
