@@ -20,7 +20,8 @@ from pyqbeast.bridge.aggregate_query import (
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.column_bounds import column_bounds
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
+from pyqbeast.core.format.file_tags import of_any_revision, parse_tags, weight_bounds
+from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
 from pyqbeast.core.sampling.rows_of_a_key import KeyedFile, most_rows_of_a_key
@@ -62,7 +63,8 @@ class QueriedFiles:
         weighed = [_weighed_revisions(table) for table in query.tables]
         dimensions = [{number: each.dimensions for number, each in of.items()} for of in weighed]
         for file in files:
-            revision, blocks, _ = parse_tags(file.tags, dimensions[file.table].get)
+            parsed = parse_tags(file.tags, dimensions[file.table].get)
+            revision, blocks, _ = parsed
             keyed[file.table].append(KeyedFile(revision, file.tags, file.statistics))
             if any(block.replicated for block in blocks):
                 raise UnsupportedError(
@@ -72,9 +74,9 @@ class QueriedFiles:
             low, high = weight_bounds(file.tags, blocks) if blocks else (WEIGHT_MIN, WEIGHT_MAX)
             lows.append(low)
             highs.append(high)
-            rows[file.table] += file.statistics.get(NUM_RECORDS) or sum(
-                block.element_count for block in blocks
-            )
+            # Blocks count rows also where their weights are not those of today.
+            counting = of_any_revision(parsed, file.tags).blocks
+            rows[file.table] += counted_rows(file.statistics.get(NUM_RECORDS), counting) or 0
         costs = FileCosts([file.size for file in files], lows, highs)
         of_tables = [most_rows_of_a_key(keyed[table], weighed[table]) for table in query.multiplied]
         key_rows = _key_rows(of_tables, is_full=query.is_full)
