@@ -177,7 +177,7 @@ def test_an_optimize_of_a_lost_revision_refuses_files_that_hold_copies_and_other
 
     path = relogged(with_copies, join)
     to_a_newer_revision(spark, path)
-    with pytest.raises(UnsupportedError, match="stored a second time beside others"):
+    with pytest.raises(UnsupportedError, match="holds replicated blocks beside others"):
         QbeastTable.for_path(spark, path).optimize(revision=0)
 
 

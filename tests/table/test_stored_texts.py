@@ -14,7 +14,14 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import REVISION_PREFIX, TAG_PARTS
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import Mark, are_blocks_told, mark_of, parse_alone, parse_tags
+from pyqbeast.core.format.file_tags import (
+    Mark,
+    are_blocks_told,
+    has_copies,
+    mark_of,
+    parse_alone,
+    parse_tags,
+)
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
 from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, LEGACY, REVISIONS, revision_text
@@ -142,7 +149,7 @@ def test_the_same_tags_are_marked(spark, java):
         in_java = ("Map", MapConverter().convert(tags, spark._sc._gateway._gateway_client))
         blocks = parse_alone(tags).blocks
         is_told = are_blocks_told(tags, blocks)
-        are_marked = any(block.replicated for block in blocks) if is_told else mark_of(tags) is Mark.SET
+        are_marked = has_copies(blocks) if is_told else mark_of(tags) is Mark.SET
         assert java("format.FileTags", "isMarked", in_java) == are_marked, tags
         assert java("format.FileTags", "markOf", in_java).name() == mark_of(tags).name, tags
 

@@ -20,7 +20,7 @@ from pyqbeast.bridge.aggregate_query import (
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.column_bounds import column_bounds
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import of_any_revision, parse_tags, weight_bounds
+from pyqbeast.core.format.file_tags import has_copies, of_any_revision, parse_tags, weight_bounds
 from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.revisions.revision import Revision, revisions_from_configuration
@@ -66,7 +66,7 @@ class QueriedFiles:
             parsed = parse_tags(file.tags, dimensions[file.table].get)
             revision, blocks, _ = parsed
             keyed[file.table].append(KeyedFile(revision, file.tags, file.statistics))
-            if any(block.replicated for block in blocks):
+            if has_copies(blocks):
                 raise UnsupportedError(
                     "this query cannot be estimated: the table holds rows twice, as old versions of the format do; "
                     "call pyqbeast.upgrade on it, or pass exact=True"

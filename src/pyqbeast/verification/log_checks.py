@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, TAG_WEIGHTS
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, FileTags, indexed_files
+from pyqbeast.core.format.file_tags import Block, FileTags, indexed_files, is_copy
 from pyqbeast.core.format.hashed_layout import column_names
 from pyqbeast.core.format.weight_counts import rows_of_files
-from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import check_columns, check_own_tags, check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import BLOCK_ROWS, REPLICATED, SAME_COLUMNS, TAGS, VECTOR, Problem

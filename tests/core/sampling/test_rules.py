@@ -17,7 +17,7 @@ from pyqbeast.core.format.constants import (
     WEIGHT_MIN,
 )
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, blocks_to_json
+from pyqbeast.core.format.file_tags import Block, blocks_to_json, has_copies
 from pyqbeast.core.format.key_frequency import KeyFrequency
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
@@ -202,7 +202,7 @@ def test_a_block_without_rows_is_no_copy():
     files = [file(closing, rows, rows=10), file(Block(GRANDCHILD, 600, 700, 20), path="below")]
     cubes = replicated(files)
     assert cubes.read_files(files) == files
-    assert not any(block.replicated for block in cubes.true_blocks(files[0]))
+    assert not has_copies(cubes.true_blocks(files[0]))
 
 
 def test_each_mark_of_a_file_is_judged_by_itself():

@@ -86,6 +86,16 @@ class Block(NamedTuple):
     replicated: bool = False
 
 
+def is_copy(blocks: Sequence[Block]) -> bool:
+    """Whether all rows of an indexed file with these blocks are stored a second time in other files, by its marks."""
+    return bool(blocks) and all(block.replicated for block in blocks)
+
+
+def has_copies(blocks: Iterable[Block]) -> bool:
+    """Whether some rows of a file with these blocks are stored a second time in other files, by its marks."""
+    return any(block.replicated for block in blocks)
+
+
 class FileTags(NamedTuple):
     """What the tags of a file say. A file of revision 0 is not indexed and has no blocks.
 

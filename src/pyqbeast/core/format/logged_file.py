@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import Block, parse_alone, recorded_weight, weight_bounds
+from pyqbeast.core.format.file_tags import Block, has_copies, parse_alone, recorded_weight, weight_bounds
 
 
 class Needed(NamedTuple):
@@ -65,7 +65,7 @@ class LoggedFile(NamedTuple):
     @property
     def is_marked(self) -> bool:
         """Whether a block of the file is marked as replicated."""
-        return any(block.replicated for block in self.blocks)
+        return has_copies(self.blocks)
 
     def weights(self, prunable: Collection[int]) -> tuple[int, int]:
         """The smallest and the largest weight that its rows can have today.

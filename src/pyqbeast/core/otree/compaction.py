@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block
+from pyqbeast.core.format.file_tags import Block, has_copies, is_copy
 from pyqbeast.core.otree.file_layout import FILE_ROWS
 from pyqbeast.core.otree.invariants import broken_rules
 from pyqbeast.core.otree.status import CubeStatus
@@ -54,12 +54,7 @@ class StoredFile:
     @property
     def has_copies(self) -> bool:
         """Whether some of its rows are stored a second time in other files."""
-        return any(block.replicated for block in self.blocks)
-
-
-def is_copy(blocks: Sequence[Block]) -> bool:
-    """Whether all rows of an indexed file with these blocks are stored a second time in other files."""
-    return bool(blocks) and all(block.replicated for block in blocks)
+        return has_copies(self.blocks)
 
 
 def files_to_rewrite(files: Iterable[StoredFile], cube_size: int) -> set[str]:

@@ -78,6 +78,14 @@ def _told(file: LoggedFile) -> FileTags:
     return of_any_revision(FileTags(file.revision_id, file.blocks), file.tags)
 
 
+def holds_both(path: str) -> UnsupportedError:
+    """The refusal of a file that holds copies beside other rows."""
+    return UnsupportedError(
+        f"file {path} holds replicated blocks beside others, so its rows cannot be read only once: "
+        "write the table anew from its source"
+    )
+
+
 def _unreadable(file: LoggedFile) -> UnsupportedError:
     return UnsupportedError(
         f"the index tags of file {file.path} are damaged: its rows may be in other files too, and nobody can tell. "
@@ -225,10 +233,7 @@ class ReplicatedCubes:
         tags = _told(file)
         copied = [self._is_copied(tags.revision_id, block) for block in tags.blocks]
         if any(copied) and not all(copied):
-            raise UnsupportedError(
-                f"file {file.path} holds replicated blocks beside others, so its rows cannot be read only once: "
-                "write the table anew from its source"
-            )
+            raise holds_both(file.path)
         return bool(copied) and all(copied)
 
     def read_files(self, files: Iterable[LoggedFile]) -> list[LoggedFile]:

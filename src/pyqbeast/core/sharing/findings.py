@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import FileTags, indexed_files
+from pyqbeast.core.format.file_tags import FileTags, has_copies, indexed_files
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
@@ -158,7 +158,7 @@ class _Look:
             yield Concern.damaged_index, text, [self.remedies.repair()]
 
     def _of_files(self) -> Iterator[tuple[Concern, str, list[Command]]]:
-        copied = [file for file in self.table.files if any(block.replicated for block in file.tags.blocks)]
+        copied = [file for file in self.table.files if has_copies(file.tags.blocks)]
         upgrade = self.remedies.upgrade(drop_replicated=bool(copied))
         legacy = sum(file.is_legacy for file in self.table.files)
         if legacy:

@@ -17,20 +17,22 @@ from pyqbeast.core.errors import (
     QbeastError,
     StorageError,
     UncertainWriteError,
-    UnsupportedError,
 )
 from pyqbeast.core.format.constants import STAGING_REVISION, UNCHANGED, WEIGHT_END
 from pyqbeast.core.format.file_tags import (
     FileTags,
     are_blocks_told,
+    has_copies,
+    is_copy,
     of_any_revision,
     parse_tags,
     recorded_weight,
 )
 from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.format.weight import checked_fraction, is_whole_number
-from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite, is_copy
+from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
+from pyqbeast.core.sampling.replicated_cubes import holds_both
 from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
@@ -213,8 +215,8 @@ class _Optimize:
             blocks = of_any_revision(tags, file.tags).blocks
             if is_copy(blocks):
                 copies.add(file.path)
-            elif any(block.replicated for block in blocks):
-                raise _holds_both(file.path)
+            elif has_copies(blocks):
+                raise holds_both(file.path)
         rewrite = self._rewrite(transaction, log, stored, tagged)
         if rewrite is None:
             return None
@@ -293,13 +295,6 @@ class _Optimize:
         rows = RowsToWrite(data, options, options.fractions(transaction.configuration))
         plan = plan_append(rows, transaction.log(), stored.latest, prunable)
         return Rewrite(paths, plan if plan.arrangement else None)
-
-
-def _holds_both(path: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{path} holds rows that are stored a second time beside others that are not, and nobody can tell them apart: "
-        "write the table anew from its source"
-    )
 
 
 def _rows_of(file: LogEntry, tags: FileTags) -> int | None:

@@ -22,10 +22,11 @@ from pyqbeast.core.format.file_tags import (
     INDEX_TAGS,
     are_legacy,
     blocks_to_json,
+    has_copies,
     indexed_files,
+    is_copy,
     of_any_revision,
 )
-from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.gaps import closing
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
@@ -144,9 +145,7 @@ class _Plan:
         self.files = {file.path: file for file in files}
         self.statistics = statistics
         self.has_copies = any(
-            block.replicated
-            for file in files
-            for block in of_any_revision(file.tags, file.logged.tags).blocks
+            has_copies(of_any_revision(file.tags, file.logged.tags).blocks) for file in files
         )
         # A mark is false where no block shows that it is true. Tags that lie may hide that, and without any tags nobody
         # can tell: then both stay.

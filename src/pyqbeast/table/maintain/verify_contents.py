@@ -26,10 +26,9 @@ from pyqbeast.bridge.file_contents import (
 )
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import STAGING_REVISION
-from pyqbeast.core.format.file_tags import indexed_files, parse_tags
+from pyqbeast.core.format.file_tags import indexed_files, is_copy, parse_tags
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.format.types import DATE, TIMESTAMP, type_when_indexed
-from pyqbeast.core.otree.compaction import is_copy
 from pyqbeast.core.otree.invariants import (
     blocks_of_rows,
     check_columns,
