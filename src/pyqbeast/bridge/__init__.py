@@ -16,7 +16,7 @@ from pyqbeast.bridge.frames import (
 from pyqbeast.bridge.jvm import handed_over, java
 from pyqbeast.bridge.layout import OUTSIDE, arranged, read_cube, sample_to
 from pyqbeast.bridge.query_scans import ScanTotals, scan_totals
-from pyqbeast.bridge.table_log import NO_VERSION, TableLog, change_table, field_in_files
+from pyqbeast.bridge.table_log import NO_VERSION, TableLog, change_table, field_in_statistics
 from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "change_table",
     "coordinate_of",
     "date_milliseconds",
-    "field_in_files",
+    "field_in_statistics",
     "grouped",
     "handed_over",
     "is_midnight",

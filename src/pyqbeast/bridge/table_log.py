@@ -15,21 +15,20 @@ from pyspark.sql.types import StructField, StructType
 from pyqbeast.bridge.frames import parquet_frame
 from pyqbeast.bridge.jvm import handed_over, java, java_column
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME, spark_schema, type_changes
+from pyqbeast.core.format.hashed_layout import mapping_mode, name_in_files, spark_schema, type_changes
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.log_entry import LogEntry
 
 
-def _name_in_files(column: StructField) -> str:
-    return str((column.metadata or {}).get(PHYSICAL_NAME, column.name))
+def field_in_statistics(field: StructField) -> StructField:
+    """A column as Delta's statistics name it, with the fields of structs in it.
 
-
-def field_in_files(field: StructField) -> StructField:
-    """A column as the files name it, with the fields of structs in it."""
+    They go by a name that a mapping has given it also where the table does not map names any more.
+    """
     kind = field.dataType
-    inner = StructType([field_in_files(each) for each in kind]) if isinstance(kind, StructType) else kind
-    return StructField(_name_in_files(field), inner, field.nullable)
+    inner = StructType([field_in_statistics(each) for each in kind]) if isinstance(kind, StructType) else kind
+    return StructField(name_in_files(field.name, field.metadata, "name"), inner, field.nullable)
 
 
 def _recorded(layout: str) -> StructType:
@@ -182,15 +181,16 @@ class TableLog:
     @property
     def names_in_files(self) -> dict[str, str]:
         """The table's columns, and what the files written today call them."""
-        return {field.name: _name_in_files(field) for field in self.schema}
+        mapping = mapping_mode(self.configuration)
+        return {field.name: name_in_files(field.name, field.metadata, mapping) for field in self.schema}
 
     def has_widened(self, column: str) -> bool:
         """Whether a column of the table once had a narrower type."""
         return bool(type_changes(self.schema[column].metadata))
 
     def _stored_today(self, columns: Sequence[str]) -> StructType:
-        fields = [self.schema[column] for column in columns]
-        return StructType([StructField(_name_in_files(field), field.dataType) for field in fields])
+        names, schema = self.names_in_files, self.schema
+        return StructType([StructField(names[column], schema[column].dataType) for column in columns])
 
     def file_frame(self) -> DataFrame:
         """All live files as a DataFrame with the fields of Delta's `AddFile`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.file_tags import are_legacy, of_any_revision
+from pyqbeast.core.format.hashed_layout import mapping_mode
 from pyqbeast.core.location import Location
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.secrets import without_secrets
@@ -102,6 +103,7 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
         snapshot.protocol.reader_features,
         snapshot.protocol.writer_features,
         snapshot.metadata.fields,
+        mapping_mode(snapshot.metadata.configuration),
         revisions,
         _shared(snapshot.files, revisions),
     )

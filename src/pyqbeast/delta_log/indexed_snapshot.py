@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
-from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
+from pyqbeast.core.format.hashed_layout import mapping_mode, name_in_files
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.location import Location, location_text
@@ -22,8 +22,6 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import NO_METADATA, Snapshot, read_snapshot
 from pyqbeast.delta_log.tags_in_bulk import tags_in_bulk
-
-_MAPPING_MODE = "delta.columnMapping.mode"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class IndexedSnapshot:
     @property
     def mapping_mode(self) -> str:
         """How files name their columns: `none`, `name` or `id`. Raises UnsupportedError for another way."""
-        mode = self.snapshot.metadata.configuration.get(_MAPPING_MODE, "none").lower()
+        mode = mapping_mode(self.snapshot.metadata.configuration)
         if mode not in ("none", "name", "id"):
             raise UnsupportedError(
                 f"the table at {self.table} maps its columns by {mode!r}, which is not known without Spark; "
@@ -92,10 +90,11 @@ class IndexedSnapshot:
     @property
     def physical_names(self) -> dict[str, str]:
         """The table's columns, and what files written today call them."""
-        fields = self.snapshot.metadata.fields
-        if self.mapping_mode == "none":
-            return {field["name"]: field["name"] for field in fields}
-        return {f["name"]: str((f.get("metadata") or {}).get(PHYSICAL_NAME, f["name"])) for f in fields}
+        mapping = self.mapping_mode
+        return {
+            field["name"]: name_in_files(field["name"], field.get("metadata"), mapping)
+            for field in self.snapshot.metadata.fields
+        }
 
     @cached_property
     def files(self) -> list[LoggedFile]:

@@ -7,7 +7,15 @@ import json
 import pytest
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.hashed_layout import column_names, spark_schema, type_changes
+from pyqbeast.core.format.hashed_layout import (
+    COLUMN_ID,
+    PHYSICAL_NAME,
+    column_names,
+    mapping_mode,
+    name_in_files,
+    spark_schema,
+    type_changes,
+)
 from pyqbeast.core.revisions.revision import Revision
 from tests.core.revisions.published import REVISION, TEXT
 
@@ -28,6 +36,16 @@ def test_a_record_is_kept_as_it_is():
     assert column_names(revision.hashed_as) == ["a", "col-7"]
     assert Revision.from_json(TEXT) == REVISION
     assert REVISION.hashed_as is None
+
+
+def test_files_have_other_names_only_where_the_table_maps_them():
+    """A copy of a table that maps names may have the old ones left over."""
+    metadata = {COLUMN_ID: 1, PHYSICAL_NAME: "col-1"}
+    modes = [mapping_mode({"delta.columnMapping.mode": mode}) for mode in ("name", "ID", "none")]
+    assert modes == ["name", "id", "none"]
+    assert [name_in_files("a", metadata, mode) for mode in modes] == ["col-1", "col-1", "a"]
+    assert name_in_files("a", metadata, mapping_mode({})) == "a"
+    assert name_in_files("a", {}, "name") == name_in_files("a", None, "name") == "a"
 
 
 def test_a_record_as_a_schema_of_spark():

@@ -40,6 +40,7 @@ PLAIN = {
     "reader_features": frozenset(),
     "writer_features": frozenset(),
     "fields": [column("a"), column("b")],
+    "mapping": "name",
     "revisions": RevisionSet({0: Revision.staging("/t", 100, ["a", "b"], 0), 1: revision("a", "b")}, 1),
     "files": WHOLE,
 }
@@ -216,6 +217,10 @@ def test_new_names_are_valid_and_distinct():
     (command,) = in_order([found])
     renamed = dict(re.findall(r"\.withColumnRenamed\('(.*?)', '(.*?)'\)", command))
     assert renamed == {"a b": "a_b_2", "a;b": "a_b_3", "1d": "_1d", "größe": "gr__e", "true": "_true"}
+
+
+def test_names_that_are_left_over_from_a_mapping_are_none_of_the_files():
+    assert not findings(table(fields=[MAPPED, column("b")], mapping="none"), "delta-rs")
 
 
 def test_a_column_whose_metadata_are_null():

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable, bridge
+from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME
 from tests.table.help import holds, ids, load, rows_2d, save
 
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
@@ -188,6 +189,20 @@ def test_another_engine_swaps_names(spark, table_path):
     clone = f"{table_path}-clone"
     spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table_path}`")
     assert prunes(spark, clone)
+
+
+def test_names_that_are_left_over_from_a_mapping_are_none_of_the_files(spark, table_path):
+    """A table that was copied from one that maps names may have them in its schema, and its files have its own."""
+    save(rows_2d(spark, 1000), table_path, cubeSize=250)
+    metadata, version = last_metadata(table_path)
+    schema = json.loads(metadata["metaData"]["schemaString"])
+    for number, field in enumerate(schema["fields"], 1):
+        field["metadata"] = {COLUMN_ID: number, PHYSICAL_NAME: f"col-{number}"}
+    metadata["metaData"]["schemaString"] = json.dumps(schema)
+    lines = [{"commitInfo": {"timestamp": 0, "operation": "SET"}}, metadata]
+    Path(table_path, "_delta_log", f"{version:020}.json").write_text("\n".join(map(json.dumps, lines)))
+    assert QbeastTable.for_path(spark, table_path).verify("log").ok
+    assert pyqbeast.scan(table_path).verify().ok
 
 
 def test_another_engine_changes_the_case_of_a_name(spark, table_path):

@@ -18,7 +18,26 @@ from pyqbeast.core.format.stored_text import read_json, shown
 #: Where a table that maps names has what its files call a column, and the column's id, in the column's metadata.
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 COLUMN_ID = "delta.columnMapping.id"
+_MAPPING_MODE = "delta.columnMapping.mode"
 _TYPE_CHANGES = "delta.typeChanges"
+
+
+def mapping_mode(configuration: Mapping[str, str]) -> str:
+    """How the files of a table name their columns: `none`, `name` or `id`, or a way of a later Delta."""
+    return configuration.get(_MAPPING_MODE, "none").lower()
+
+
+def name_in_files(name: str, metadata: Mapping[str, Any] | None, mapping: str) -> str:
+    """What files written today call a column, or a field inside one.
+
+    A table that maps no names goes by its own, though other names may be left over from one that it was copied from.
+
+    Args:
+        name: its name in the table.
+        metadata: of the column or field, as the table's schema has them.
+        mapping: what `mapping_mode` says of the table.
+    """
+    return name if mapping == "none" else str((metadata or {}).get(PHYSICAL_NAME, name))
 
 
 def type_changes(metadata: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import FileTags, has_copies, indexed_files
-from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
+from pyqbeast.core.format.hashed_layout import name_in_files
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import GAP, Problem
@@ -70,6 +70,7 @@ class SharedTable:
         reader_features: what a reader has to know.
         writer_features: what a writer has to know.
         fields: the columns, as Delta's schema has them in JSON.
+        mapping: how its files name them: `none`, `name` or `id`.
         revisions: how it is indexed.
         files: its live files.
     """
@@ -79,6 +80,7 @@ class SharedTable:
     reader_features: frozenset[str]
     writer_features: frozenset[str]
     fields: Sequence[Mapping[str, Any]]
+    mapping: str
     revisions: RevisionSet
     files: Sequence[SharedFile]
 
@@ -211,7 +213,7 @@ class _Look:
                 yield concern, f"{cubes} of the index {texts[concern]}", self.remedies.optimize(sorted(found))
 
     def _of_mapping(self) -> Iterator[tuple[Concern, str, list[Command]]]:
-        mapped = [field["name"] for field in self.table.fields if _is_mapped(field)]
+        mapped = [field["name"] for field in self.table.fields if _is_mapped(field, self.table.mapping)]
         if mapped:
             # Delta cannot take the mapping from a table with a name that Parquet does not have.
             bound = any(_NOT_IN_PARQUET & set(field["name"]) for field in self.table.fields)
@@ -260,10 +262,11 @@ def _plain_names(odd: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return plain
 
 
-def _is_mapped(field: Mapping[str, Any]) -> bool:
+def _is_mapped(field: Mapping[str, Any], mapping: str) -> bool:
     """Whether a column, or a field inside it, has another name in the data files."""
-    physical = (field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"])
-    return bool(physical != field["name"]) or any(map(_is_mapped, _fields_of(field["type"])))
+    name = field["name"]
+    has_other = name_in_files(name, field.get("metadata"), mapping) != name
+    return has_other or any(_is_mapped(inside, mapping) for inside in _fields_of(field["type"]))
 
 
 def _fields_of(data_type: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (a type in JSON: a name or an object)

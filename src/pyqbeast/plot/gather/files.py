@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import Fractions
 from pyqbeast.plot.gather.scales import NO_STEP, Scale
@@ -82,11 +81,8 @@ def _ranges(index: IndexedSnapshot, paths: list[str]) -> list[Range]:
     fields = {field["name"]: field for field in index.snapshot.metadata.fields}
     names = [name for name in index.revision().columns if name in fields and can_be_read(fields[name])]
     schema = pa.schema([(name, arrow_type(fields[name]["type"], name)) for name in names])
-    maps = index.mapping_mode != "none"
-    columns = {
-        name: (fields[name].get("metadata") or {}).get(PHYSICAL_NAME, name) if maps else name
-        for name in names
-    }
+    physical = index.physical_names
+    columns = {name: physical[name] for name in names}
     by_path = {file.path: file for file in index.snapshot.files}
     known = BoundsOfFiles([by_path[path] for path in paths], columns, schema).columns
     ranges = [_range(name, known[name].each()) for name in names]

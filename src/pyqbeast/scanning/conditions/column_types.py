@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
-from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME, type_changes
+from pyqbeast.core.format.hashed_layout import COLUMN_ID, name_in_files, type_changes
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
 
@@ -202,8 +202,7 @@ class StoredFields:
         metadata = field.get("metadata") or {}
         if self._mapping == "id":
             return self._places.get(str(metadata.get(COLUMN_ID)).encode())
-        name = metadata.get(_UNPADDED, field["name"])
-        name = str(name if self._mapping == "none" else metadata.get(PHYSICAL_NAME, name))
+        name = name_in_files(str(metadata.get(_UNPADDED, field["name"])), metadata, self._mapping)
         return self._places.get(name, self._places_of_any_case.get(name.lower()))
 
 

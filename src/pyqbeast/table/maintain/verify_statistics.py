@@ -137,7 +137,7 @@ def check_statistics(
         spark: a session that goes on after a damaged file.
         log: the version of the table.
         files: files that are there, with deletion vectors that can be read.
-        columns: paths of columns, as the files name them, whose bounds some statistics tell.
+        columns: paths of columns, as statistics name them, whose bounds some statistics tell.
     """
     if not files:
         return SeenStatistics([], {}, {})
@@ -145,9 +145,9 @@ def check_statistics(
     # Spark 4.0 reads no columns without a type; they hold nulls alone.
     unread = {field.name: F.lit(None) for field in log.schema if field.name not in rows.columns}
     rows = rows.withColumns(unread) if unread else rows
-    # Delta's aggregate takes the names of the table, and statistics are under those in the files.
-    stored = [bridge.field_in_files(field) for field in log.schema]
-    row = F.struct(*map(_as_in_files, log.schema, stored))
+    # Delta's aggregate takes the names of the table, and statistics have names of their own.
+    stored = [bridge.field_in_statistics(field) for field in log.schema]
+    row = F.struct(*map(_as_in_statistics, log.schema, stored))
     seen = rows.select("*", row.alias(_ROW), file_location(spark, F.input_file_name()).alias(_LOCATION))
     leaves = [
         _Leaf(number, path, kind, is_told=path in columns)
@@ -173,8 +173,8 @@ def check_statistics(
     )
 
 
-def _as_in_files(field: StructField, stored: StructField) -> Column:
-    """A column of the table under the name that it has in the files, and so the fields of structs in it."""
+def _as_in_statistics(field: StructField, stored: StructField) -> Column:
+    """A column of the table under the name that statistics have for it, and so the fields of structs in it."""
     if field.dataType == stored.dataType:
         return F.expr(f"{_inside(field.name)} AS {_inside(stored.name)}")
     return F.col(_inside(field.name)).cast(stored.dataType).alias(stored.name)
