@@ -92,7 +92,9 @@ def _optimize(spark: SparkSession, path: str) -> None:
         table.optimize(revision=0)
         return
     files = [
-        file.path for file in bridge.TableLog(spark, path).files() if file.tags.get("revision") == str(latest)
+        file.path
+        for file in bridge.TableLog(spark, path).files()
+        if file.true_tags.get("revision") == str(latest)
     ]
     table.optimize(files=files)
 

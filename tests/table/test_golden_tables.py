@@ -126,7 +126,7 @@ def test_metrics(spark, case):
 
 
 def belongs(file, revision):
-    return file.tags.get("revision", "0") == revision
+    return file.true_tags.get("revision", "0") == revision
 
 
 def test_weights_of_probed_rows(case):

@@ -21,7 +21,12 @@ def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
 
 
 class MarkedFile(NamedTuple):
-    """A live file: the rows stored in it, None where the log does not say, and its vector if it has one."""
+    """What `RowDeletion.open` tells of its one file, whose path the caller knows: rows and deletion vector.
+
+    Attributes:
+        rows: stored in it, deleted ones too; None where the log does not say.
+        vector: None without one.
+    """
 
     rows: int | None
     vector: DeletionVectorDescriptor | None

@@ -25,7 +25,10 @@ _ROWS_FIRST = re.compile(rf'\{{"{NUM_RECORDS}":([0-9]{{1,18}})[,}}]', re.ASCII)
 
 @dataclasses.dataclass(frozen=True)
 class LiveFile:
-    """A data file of a version of a table.
+    """A data file of a version of a table, as an entry of the log tells of it.
+
+    The reader of logs makes it, without a JVM. It knows nothing of the table's revisions: `LoggedFile`
+    knows what its tags say by these.
 
     `path` is as the log has it: URL-encoded, relative to the table or absolute. `physical_rows` counts the
     rows in the file, deleted ones included, and is None where the log has no statistics of the file.

@@ -7,14 +7,17 @@ from typing import NamedTuple
 
 
 class LogEntry(NamedTuple):
-    """A live file of a table as the log tells of it.
+    """A live file of a table as the log tells of it, for `verify`, `repair`, writes and `optimize`.
+
+    The JVM makes it, or `verify_log` of a `LiveFile`. Unlike those of a `LiveFile` its tags have been judged beside the
+    tags of all other files: a mark that is left is true.
 
     Attributes:
         path: as the log has it.
         size: in bytes.
         rows: deleted ones too; None where no statistics were collected.
         deleted: how many of them a deletion vector hides.
-        tags: without marks of replicated blocks that are not true.
+        true_tags: what writers noted beside it, without marks of replicated blocks that are not true.
         falsely_replicated: whether there were such marks.
         statistics: their JSON text; None without any, or where nobody asked for it.
         vector: the JSON text of the deletion vector's descriptor, the same.
@@ -25,7 +28,7 @@ class LogEntry(NamedTuple):
     size: int
     rows: int | None
     deleted: int
-    tags: Mapping[str, str]
+    true_tags: Mapping[str, str]
     falsely_replicated: bool
     statistics: str | None = None
     vector: str | None = None

@@ -15,7 +15,7 @@ from pyqbeast.scanning.conditions.predicate import Predicate
 
 @dataclass(frozen=True)
 class ScannedFile:
-    """A live file of a table.
+    """A live file of a table, as users of a scan see it: whether it is opened, and nothing of its index.
 
     Attributes:
         path: as the log has it.

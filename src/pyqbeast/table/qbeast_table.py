@@ -334,7 +334,12 @@ class QbeastTable:
 def _indexed_files(log: bridge.TableLog, dimensions: Mapping[int, int]) -> list[LoggedFile]:
     return [
         LoggedFile(
-            file.path, file.size, file.rows, file.deleted, file.tags, *parse_tags(file.tags, dimensions.get)
+            file.path,
+            file.size,
+            file.rows,
+            file.deleted,
+            file.true_tags,
+            *parse_tags(file.true_tags, dimensions.get),
         )
         for file in log.files()
     ]

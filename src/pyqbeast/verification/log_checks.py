@@ -99,7 +99,7 @@ def _files(table: LoggedTable, problems: list[Problem]) -> list[VerifiedFile]:
     """The live files, and what is wrong with the log of each by itself."""
     files = []
     in_order = statistics_in_bulk.in_order([file.statistics for file in table.entries])
-    by_weight = rows_of_files([file.tags.get(TAG_WEIGHTS) for file in table.entries])
+    by_weight = rows_of_files([file.true_tags.get(TAG_WEIGHTS) for file in table.entries])
     entries = zip(table.entries, table.on_disk, table.tags, in_order, by_weight, strict=True)
     for file, on_disk, tags, has_statistics, rows in entries:
         vector, of_vector = _check_vector(file, on_disk)
@@ -142,12 +142,12 @@ def _check_tags(file: LogEntry, tags: FileTags, by_weight: int | None) -> list[P
             "is marked as replicated, and no other file holds its rows. It is read like any other here, and not "
             "by readers that believe the mark; optimize(files=[…]) writes it anew"
         )
-        problems.append(Problem(REPLICATED, file.path, "", text, truth=json.dumps(file.tags)))
+        problems.append(Problem(REPLICATED, file.path, "", text, truth=json.dumps(file.true_tags)))
     counted = sum([block.element_count for block in tags.blocks])
     if file.rows is not None and file.rows != counted:
         text = f"its blocks count {counted} rows and its statistics {file.rows}"
         problems.append(Problem(BLOCK_ROWS, file.path, "", text))
-    return problems + check_own_tags(file.path, file.size, file.tags, tags.blocks, counted, by_weight)
+    return problems + check_own_tags(file.path, file.size, file.true_tags, tags.blocks, counted, by_weight)
 
 
 def _check_index(table: LoggedTable, files: Sequence[VerifiedFile], problems: list[Problem]) -> list[str]:

@@ -95,7 +95,7 @@ def indexed(path, *blocks):
 def tree_of(files, changes=None):
     """What the rules of trees say of files once they are changed."""
     stored = revisions_from_configuration(CONFIGURATION)
-    tags = [changes[f.path].tags if changes and f.path in changes else f.logged.tags for f in files]
+    tags = [changes[f.path].tags if changes and f.path in changes else f.logged.true_tags for f in files]
     blocks = [block for each in tags for block in parse_tags(each, lambda _: 1).blocks]
     return check_tree(1, IndexStatus.from_blocks(stored.get(1), blocks))
 

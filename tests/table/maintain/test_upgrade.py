@@ -77,8 +77,8 @@ def test_tags_become_blocks_and_nothing_else_changes(spark, golden, table_path, 
     assert report.version == versions
     assert len(log_files(path)) == versions + 1
     after = live_files(spark, path)
-    assert {file: each.tags for file, each in after.items()} == {
-        file: expected_tags(each.tags) for file, each in before.items()
+    assert {file: each.true_tags for file, each in after.items()} == {
+        file: expected_tags(each.true_tags) for file, each in before.items()
     }
     assert {file: each._replace(tags={}) for file, each in after.items()} == {
         file: each._replace(tags={}) for file, each in before.items()
@@ -199,10 +199,12 @@ def test_mixed_tables_come_out_right(spark, golden, table_path):
     frame.filter("id < 100").withColumn("id", F.col("id") + 40_000).write.format("delta").mode("append").save(
         path
     )
-    new = {name: each.tags for name, each in live_files(spark, path).items()}
+    new = {name: each.true_tags for name, each in live_files(spark, path).items()}
     _with_old_tags_again(path)
     mixed = live_files(spark, path)
-    kinds = {next((key for key in ("state", "blocks") if key in each.tags), None) for each in mixed.values()}
+    kinds = {
+        next((key for key in ("state", "blocks") if key in each.true_tags), None) for each in mixed.values()
+    }
     assert kinds == {"state", "blocks", None}
     wanted = [
         *before,
@@ -213,7 +215,7 @@ def test_mixed_tables_come_out_right(spark, golden, table_path):
     assert load(spark, path).count() == len(wanted)
     report = pyqbeast.upgrade(spark, path)
     assert [each.files for each in report.revisions] == [17]
-    assert {name: each.tags for name, each in live_files(spark, path).items()} == new
+    assert {name: each.true_tags for name, each in live_files(spark, path).items()} == new
     assert ids(load(spark, path)) == wanted
 
 
@@ -235,7 +237,9 @@ def test_restore_gives_the_old_table_back(spark, golden, table_path):
     spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 2")
     assert bridge.TableLog(spark, path).configuration == configuration
     restored = live_files(spark, path)
-    assert {name: file.tags for name, file in restored.items()} == {n: e.tags for n, e in before.items()}
+    assert {name: file.true_tags for name, file in restored.items()} == {
+        n: e.true_tags for n, e in before.items()
+    }
     reads_as_before(spark, golden, REPLICATED, path)
 
 
@@ -315,7 +319,7 @@ def test_an_upgrade_that_dies_on_the_way_leaves_the_old_version(spark, golden, t
         with pytest.raises(Exception, match="died"):
             pyqbeast.upgrade(spark, path)
     assert len(log_files(path)) == 3
-    assert "state" in next(iter(live_files(spark, path).values())).tags
+    assert "state" in next(iter(live_files(spark, path).values())).true_tags
     assert pyqbeast.upgrade(spark, path).version == 3
 
 

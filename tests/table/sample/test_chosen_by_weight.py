@@ -56,7 +56,7 @@ def assert_bounded(query, truth, error=0.07):
 
 def test_a_file_tells_how_many_rows_have_which_weights(spark, whole):
     for file in bridge.TableLog(spark, whole).files():
-        assert sum(parse_weights_tag(file.tags)) == file.rows
+        assert sum(parse_weights_tag(file.true_tags)) == file.rows
 
 
 def test_light_files_written_anew_are_no_choice(spark, table_path):

@@ -16,9 +16,9 @@ def straddles(spark, path, fraction):
     """Whether a file has rows on both sides of a fraction."""
     weight = weight_of(fraction)
     for file in bridge.TableLog(spark, path).files():
-        blocks = parse_tags(file.tags, lambda _: 2).blocks
+        blocks = parse_tags(file.true_tags, lambda _: 2).blocks
         lightest = min(block.min_weight for block in blocks if block.element_count)
-        if lightest < weight <= weight_bounds(file.tags, blocks)[1]:
+        if lightest < weight <= weight_bounds(file.true_tags, blocks)[1]:
             return True
     return False
 

@@ -46,7 +46,7 @@ def by_files(spark, path):
     """The status by the tags of each file, as Python reads them."""
     log, revision = bridge.TableLog(spark, path), QbeastTable.for_path(spark, path).latest_revision
     dimensions = {revision.id: revision.dimensions}.get
-    blocks = [block for file in log.files() for block in parse_tags(file.tags, dimensions).blocks]
+    blocks = [block for file in log.files() for block in parse_tags(file.true_tags, dimensions).blocks]
     return IndexStatus.from_blocks(revision, blocks)
 
 

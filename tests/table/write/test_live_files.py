@@ -13,7 +13,7 @@ from tests.table.help import holds, ids, jobs_of, load, rows_2d, save
 
 
 def told(file):
-    return file.path, file.size, file.rows, file.deleted, json.dumps(file.tags, sort_keys=True)
+    return file.path, file.size, file.rows, file.deleted, json.dumps(file.true_tags, sort_keys=True)
 
 
 def agree(spark, path):

@@ -30,14 +30,17 @@ def counted_rows(in_statistics: int | None, blocks: Sequence[Block]) -> int | No
 
 
 class LoggedFile(NamedTuple):
-    """A live file.
+    """A live file whose tags have been read by the revisions of its table.
+
+    `IndexedSnapshot` makes it of a `LiveFile`, and `QbeastTable` of a `LogEntry`. No other live file has blocks, and so
+    weights. It has no statistics but the number of its rows.
 
     Attributes:
         path: as the log has it.
         size: its bytes.
         rows: rows stored in it, deleted ones too; None where the log has no statistics of the file.
         deleted: how many of them a deletion vector hides.
-        tags: what writers noted beside it.
+        tags: what writers noted beside it; of a `LogEntry` without marks that are not true.
         revision_id: its revision, 0 for a file that is not indexed.
         blocks: its blocks; none in a file that is not indexed.
         problem: why a file with index tags counts as not indexed; None if the tags are good, or there are none.

@@ -121,7 +121,8 @@ def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[i
         stored = stored_revisions(transaction, path)
         dimensions_of = stored.dimensions.get
         revision_of = {
-            file.path: parse_tags(file.tags, dimensions_of).revision_id for file in transaction.log().files()
+            file.path: parse_tags(file.true_tags, dimensions_of).revision_id
+            for file in transaction.log().files()
         }
     unknown = sorted(set(files) - set(revision_of))
     if unknown:
@@ -208,11 +209,11 @@ class _Optimize:
     ) -> Rewrite | None:
         stored = stored_revisions(transaction, self.path)
         dimensions_of = stored.dimensions.get
-        tagged = [(file, parse_tags(file.tags, dimensions_of)) for file in files]
+        tagged = [(file, parse_tags(file.true_tags, dimensions_of)) for file in files]
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
         copies = set()
         for file, tags in tagged:
-            blocks = of_any_revision(tags, file.tags).blocks
+            blocks = of_any_revision(tags, file.true_tags).blocks
             if is_copy(blocks):
                 copies.add(file.path)
             elif has_copies(blocks):
@@ -238,11 +239,11 @@ class _Optimize:
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            read = [file for file, tags in own if not is_copy(of_any_revision(tags, file.tags).blocks)]
+            read = [file for file, tags in own if not is_copy(of_any_revision(tags, file.true_tags).blocks)]
             return self._like_an_append(transaction, stored, read, prunable)
         revision = stored.get(revision_id)
         indexed = [
-            StoredFile(file.path, tags.blocks, recorded_weight(file.tags, tags.blocks), file.deleted)
+            StoredFile(file.path, tags.blocks, recorded_weight(file.true_tags, tags.blocks), file.deleted)
             for file, tags in own
         ]
         if self.named is not None:
@@ -299,8 +300,8 @@ class _Optimize:
 
 def _rows_of(file: LogEntry, tags: FileTags) -> int | None:
     """The rows stored in a file, deleted ones too; None where the log does not tell."""
-    blocks = of_any_revision(tags, file.tags).blocks
-    return counted_rows(file.rows, blocks if are_blocks_told(file.tags, blocks) else ())
+    blocks = of_any_revision(tags, file.true_tags).blocks
+    return counted_rows(file.rows, blocks if are_blocks_told(file.true_tags, blocks) else ())
 
 
 def _result(before: Iterable[LogEntry], rewrite: Rewrite, transaction: bridge.Transaction) -> OptimizeResult:

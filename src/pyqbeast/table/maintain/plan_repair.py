@@ -145,7 +145,7 @@ class _Plan:
         self.files = {file.path: file for file in files}
         self.statistics = statistics
         self.has_copies = any(
-            has_copies(of_any_revision(file.tags, file.logged.tags).blocks) for file in files
+            has_copies(of_any_revision(file.tags, file.logged.true_tags).blocks) for file in files
         )
         # A mark is false where no block shows that it is true. Tags that lie may hide that, and without any tags nobody
         # can tell: then both stay.
@@ -211,7 +211,7 @@ class _Plan:
         rules = {problem.rule for problem in problems}
         if path in self.marked:
             return None
-        tags = dict(self.files[path].logged.tags)
+        tags = dict(self.files[path].logged.true_tags)
         if do_tags_lie and not self.has_copies and not self.keeps_marks:
             return {key: value for key, value in tags.items() if key not in INDEX_TAGS}
         changed = rules & {REPLICATED}
@@ -259,7 +259,7 @@ class _Plan:
                 self.left.append(Remedy(problem, text))
 
     def _tags_of(self, file: VerifiedFile) -> Mapping[str, str]:
-        return self.tags.get(file.path, file.logged.tags)
+        return self.tags.get(file.path, file.logged.true_tags)
 
     def changes(self) -> dict[str, FileChange]:
         """All that changes, by file."""

@@ -75,7 +75,7 @@ def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = 
     _log.info("%s: checking the log of %d files", log.path, len(entries))
     on_disk, orphans = files_on_disk(log) if asks_storage else ([_unseen(entry) for entry in entries], [])
     dimensions = stored.dimensions
-    tags = [parse_tags(entry.tags, dimensions.get) for entry in entries]
+    tags = [parse_tags(entry.true_tags, dimensions.get) for entry in entries]
     table = LoggedTable(stored, log.names_in_files, log.prunable_revisions, entries, tags, on_disk, orphans)
     files, problems, notes = check_log(table)
     chosen = {"log": [], "sample": _sample(files), "data": files}[level]

@@ -266,7 +266,7 @@ def _check_rows(
         *point,
         bridge.row_weight(rows, revision.hashed_columns).alias("w"),
     )
-    texts = [(file.location, file.path, json.dumps(dict(file.logged.tags))) for file in files]
+    texts = [(file.location, file.path, json.dumps(dict(file.logged.true_tags))) for file in files]
     logged = bridge.local_frame(spark, _LOGGED, [list(column) for column in zip(*texts, strict=True)])
     found = _checked(seen, logged, revision.dimensions, are_placed=are_placed)
     return [Problem(*row) for row in found.collect()]

@@ -53,7 +53,7 @@ def check_parts(
         _Begun(file, file.on_disk.size, number, part)
         for file in files
         if file.on_disk.size is not None and not file.has_broken_vector
-        for number, part in enumerate(parse_parts_tag(file.logged.tags, file.logged.size) or ())
+        for number, part in enumerate(parse_parts_tag(file.logged.true_tags, file.logged.size) or ())
     ]
     if not begun:
         return []

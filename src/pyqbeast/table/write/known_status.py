@@ -41,7 +41,7 @@ def status_of(log: bridge.TableLog, revision: Revision) -> IndexStatus:
     if now is None:
         # A block is marked as replicated. Whether a mark is true can change with every file, so nothing is kept.
         dimensions = {revision.id: revision.dimensions}.get
-        blocks = (block for file in log.files() for block in parse_tags(file.tags, dimensions).blocks)
+        blocks = (block for file in log.files() for block in parse_tags(file.true_tags, dimensions).blocks)
         return IndexStatus.from_blocks(revision, blocks)
     _KNOWN[path] = now
     while len(_KNOWN) > _MOST_KNOWN:

@@ -209,7 +209,7 @@ public final class TableLog {
         out.writeNumberField("modified", file.modificationTime());
         out.writeObjectField("rows", StoredRows.of(file));
         out.writeNumberField("deleted", file.deletionVector() == null ? 0L : file.deletionVector().cardinality());
-        out.writeObjectField("tags", cubes.truthOf(tags));
+        out.writeObjectField("true_tags", cubes.truthOf(tags));
         out.writeBooleanField("falsely_replicated", cubes.isFalselyMarked(tags));
         if (withStatistics) {
           DeletionVectorDescriptor vector = file.deletionVector();
