@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.problems import REPLICATED
+from pyqbeast.verification.without_spark import verify_log
 from tests.scanning.damaged_copies import DAMAGES, ROWS, planted, rows_and_ids
 
 
@@ -17,3 +21,6 @@ def test_no_row_is_given_out_twice(golden, tmp_path, damage, has_blocks):
     else:
         with pytest.raises(UnsupportedError, match=damage.told):
             rows_and_ids(path)
+        (problem,) = verify_log(path).problems
+        assert problem.rule == REPLICATED
+        assert re.match(damage.told, problem.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import bridge
+from pyqbeast import QbeastTable, bridge
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
+from pyqbeast.core.problems import REPLICATED as REPLICATED_RULE
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
@@ -254,6 +256,10 @@ def test_damaged_copies(spark, golden, tmp_path, damage):
         for ask in (table.count, lambda: count(table), lambda: table.filter("a >= 0").collect()):
             with pytest.raises(UnsupportedError, match=damage.told):
                 ask()
+        (problem,) = QbeastTable.for_path(spark, str(tmp_path / "t")).verify("log").problems
+        assert problem.rule == REPLICATED_RULE
+        assert re.search(damage.told, problem.text)
+        assert "\n" not in problem.text
 
 
 def test_statistics_as_structs_skip_the_files_that_those_in_json_skip(spark, tmp_path):

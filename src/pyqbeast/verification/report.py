@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.html import MOST_ROWS, block_html, table_html, texts_html
-from pyqbeast.core.problems import Problem
+from pyqbeast.core.problems import REPLICATED, Problem
 
 #: What can be looked at, from the cheapest to the whole.
 LEVELS = ("log", "sample", "data")
@@ -66,3 +66,13 @@ class VerifyReport:
             rows,
         )
         return block_html(self.summary, "" if self.ok else table, texts_html(self.notes))
+
+
+def untellable(level: str, error: UnsupportedError) -> VerifyReport:
+    """The report of a table that nobody can read, because nobody can tell which files repeat the rows of others.
+
+    Args:
+        level: what was to be looked at.
+        error: the refusal. One of the JVM may have more lines than the first, which tells it.
+    """
+    return VerifyReport(level, 0, (Problem(REPLICATED, "", "", str(error).strip().split("\n")[0]),))

@@ -16,14 +16,13 @@ from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.location import Location
-from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.verification.log_checks import LoggedTable, check_log
-from pyqbeast.verification.report import VerifyReport
+from pyqbeast.verification.report import VerifyReport, untellable
 from pyqbeast.verification.stored_files import files_on_disk
 
 
@@ -43,8 +42,7 @@ def verify_log(table: Location, storage_options: locations.Options = None) -> Ve
     try:
         index.replicated_cubes  # noqa: B018 (worked out here)
     except UnsupportedError as error:
-        # Where nobody can tell which files repeat the rows of others, nobody can read the table.
-        return VerifyReport("log", 0, (Problem(REPLICATED, "", "", str(error)),))
+        return untellable("log", error)
     entries = [_entry(index, *both) for both in zip(snapshot.files, index.files, strict=True)]
     on_disk, orphans = files_on_disk(table, snapshot, storage_options)
     tags = [

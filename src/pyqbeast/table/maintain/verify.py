@@ -13,12 +13,11 @@ from pyqbeast import bridge
 from pyqbeast.bridge.file_contents import files_on_disk
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.file_tags import parse_tags
-from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log.log_entry import FileOnDisk, LogEntry
 from pyqbeast.table.maintain.verify_contents import check_contents
 from pyqbeast.verification.log_checks import LoggedTable, VerifiedFile, check_log
-from pyqbeast.verification.report import VerifyReport, check_level
+from pyqbeast.verification.report import VerifyReport, check_level, untellable
 
 _log = logging.getLogger(__name__)
 
@@ -69,9 +68,7 @@ def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = 
     try:
         entries = log.files(with_statistics=True)
     except UnsupportedError as error:
-        # Where nobody can tell which files repeat the rows of others, nobody can read the table.
-        problem = Problem(REPLICATED, "", "", str(error).strip().split("\n")[0])
-        return Verified(log, stored, [], VerifyReport(level, 0, (problem,)), {}, False)
+        return Verified(log, stored, [], untellable(level, error), {}, False)
     _log.info("%s: checking the log of %d files", log.path, len(entries))
     on_disk, orphans = files_on_disk(log) if asks_storage else ([_unseen(entry) for entry in entries], [])
     dimensions = stored.dimensions
