@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyqbeast.approximate import sql_function
+from pyqbeast.approximate import sql_estimate
 from pyqbeast.approximate.answer import Estimate as Estimate
 from pyqbeast.approximate.tolerance import refine as refine
 from pyqbeast.approximate.tolerance import tolerance as tolerance
@@ -29,7 +29,7 @@ from pyqbeast.tiledb.spark import data_source
 
 def _answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> DataFrame:
     if question == "estimate":
-        return sql_function.estimate(spark, arguments)
+        return sql_estimate.estimate(spark, arguments)
     return sql_functions.answer(spark, question, arguments)
 
 

@@ -18,7 +18,7 @@ from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, T
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
-from pyqbeast.verification import stored_files
+from pyqbeast.verification import files_on_disk
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.faulty_files import FaultyFiles, PythonFaults
@@ -253,7 +253,7 @@ def test_what_verify_notes_holds_no_password(tmp_path):
 @pytest.mark.parametrize("may_list", [True, False])
 def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may_list):
     """Once they are many. Who may not list their folder asks for each, and a missing file is found either way."""
-    monkeypatch.setattr(stored_files, "_ASKED_SINGLY", 4)
+    monkeypatch.setattr(files_on_disk, "_ASKED_SINGLY", 4)
     source = indexed_table(tmp_path / "source", *[NUMBERS.slice(first, 3) for first in range(0, 30, 3)])
     memory, cloned = fsspec.filesystem("memory"), f"/cloned-{may_list}"
     memory.put(str(source), f"{cloned}/source", recursive=True)

@@ -1,4 +1,7 @@
-"""SQL's questions about an index, answered as frames: `qbeast_blocks`, `qbeast_metrics`, `qbeast_optimize`."""
+"""SQL's questions about an index, answered as frames: `qbeast_blocks`, `qbeast_metrics`, `qbeast_optimize`.
+
+`qbeast_estimate` is in `approximate/sql_estimate.py`.
+"""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.delta_log.reader import read_snapshot
+from pyqbeast.verification.files_on_disk import files_on_disk
 from pyqbeast.verification.log_checks import LoggedTable, check_log
 from pyqbeast.verification.report import VerifyReport, untellable
-from pyqbeast.verification.stored_files import files_on_disk
 
 
 def verify_log(table: Location, storage_options: locations.Options = None) -> VerifyReport:

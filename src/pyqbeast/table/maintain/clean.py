@@ -12,7 +12,7 @@ from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.secrets import without_secrets
-from pyqbeast.verification.stored_files import RETENTION
+from pyqbeast.verification.files_on_disk import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
