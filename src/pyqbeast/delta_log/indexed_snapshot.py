@@ -123,9 +123,9 @@ class IndexedSnapshot:
         return ReplicatedCubes.among(self.files, self.snapshot.metadata.configuration)
 
     @cached_property
-    def read_files(self) -> list[LoggedFile]:
+    def files_to_read(self) -> list[LoggedFile]:
         """The files that hold each row once. Raises UnsupportedError where nobody can tell."""
-        return self.replicated_cubes.read_files(self.files)
+        return self.replicated_cubes.files_to_read(self.files)
 
     @cached_property
     def prunable_revisions(self) -> frozenset[int]:
@@ -137,7 +137,9 @@ class IndexedSnapshot:
     @cached_property
     def weight_profile(self) -> WeightProfile:
         """How the rows are spread over the weights."""
-        return WeightProfile(self.read_files, self.prunable_revisions, self.snapshot.metadata.configuration)
+        return WeightProfile(
+            self.files_to_read, self.prunable_revisions, self.snapshot.metadata.configuration
+        )
 
     @property
     def weighing_problem(self) -> str | None:

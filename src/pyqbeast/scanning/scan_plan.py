@@ -68,7 +68,7 @@ def plan_files(
     Raises:
         UnsupportedError: nobody can tell which files hold each row once.
     """
-    replicated = {file.path for file in index.files} - {file.path for file in index.read_files}
+    replicated = {file.path for file in index.files} - {file.path for file in index.files_to_read}
     ruled_out: frozenset[str] = frozenset()
     if predicate is not None:
         live, physical = index.snapshot.files, index.physical_names

@@ -172,18 +172,18 @@ def test_a_cube_is_replicated_where_its_rows_are_seen_below():
     copied = file(MARKED, path="copied")
     below = file(Block(CHILD, -100, 500, 10), path="below")
     cubes = replicated([copied, below])
-    assert cubes.read_files([copied, below]) == [below]
+    assert cubes.files_to_read([copied, below]) == [below]
     assert cubes.true_blocks(copied)[0].replicated
     mixed = file(MARKED, Block(CHILD, 0, 1, 1), path="mixed")
     with pytest.raises(UnsupportedError, match="mixed holds replicated blocks beside others"):
-        cubes.read_files([mixed])
+        cubes.files_to_read([mixed])
 
 
 @pytest.mark.parametrize("below", [Block(CHILD, -99, 500, 10), Block(CHILD, -100, 500, 9)])
 def test_a_mark_is_not_believed_where_rows_are_not_seen(below):
     files = [file(MARKED, path="marked"), file(below, path="below")]
     cubes = replicated(files)
-    assert cubes.read_files(files) == files
+    assert cubes.files_to_read(files) == files
     assert not cubes.true_blocks(files[0])[0].replicated
 
 
@@ -201,7 +201,7 @@ def test_a_block_without_rows_is_no_copy():
     closing, rows = Block(ROOT, -100, -100, 0, replicated=True), Block(CHILD, -100, 500, 10, replicated=True)
     files = [file(closing, rows, rows=10), file(Block(GRANDCHILD, 600, 700, 20), path="below")]
     cubes = replicated(files)
-    assert cubes.read_files(files) == files
+    assert cubes.files_to_read(files) == files
     assert not has_copies(cubes.true_blocks(files[0]))
 
 
@@ -216,12 +216,12 @@ def test_deleted_rows_leave_a_mark_to_doubt():
     """A deletion may take the file away that showed a copy; an update writes the copies into files without an index."""
     copied, below = file(MARKED, rows=10, deleted=4, path="copied"), file(Block(CHILD, -100, 500, 10))
     shown, hidden = [copied, below], [copied, file(Block(CHILD, -99, 500, 6))]
-    assert replicated(shown).read_files(shown) == [below]
+    assert replicated(shown).files_to_read(shown) == [below]
     for files in (hidden, [*shown, file(rows=1, revision=0)]):
         with pytest.raises(UnsupportedError, match="copied is marked as replicated"):
             replicated(files)
     too_few = [copied, file(Block(CHILD, -100, 500, 5))]
-    assert replicated(too_few).read_files(too_few) == too_few
+    assert replicated(too_few).files_to_read(too_few) == too_few
 
 
 LISTED = {"qbeast.replicatedSet.1": '[""]'}
@@ -256,7 +256,7 @@ def test_copies_of_copies():
     ]
     random.Random(1).shuffle(files)
     cubes = replicated(files)
-    assert [each.blocks[0].cube for each in cubes.read_files(files)] == [GRANDCHILD]
+    assert [each.blocks[0].cube for each in cubes.files_to_read(files)] == [GRANDCHILD]
 
 
 def of_lost_revision(number, block, path):
@@ -268,9 +268,9 @@ def of_lost_revision(number, block, path):
 def test_copies_outlive_their_revision():
     below = Block(CHILD, -100, 500, 10)
     files = [of_lost_revision(7, MARKED, "copied"), of_lost_revision(7, below, "below")]
-    assert replicated(files).read_files(files) == files[1:]
+    assert replicated(files).files_to_read(files) == files[1:]
     false = [files[0], of_lost_revision(7, below._replace(min_weight=-99), "below")]
-    assert replicated(false).read_files(false) == false
+    assert replicated(false).files_to_read(false) == false
 
 
 def test_a_file_of_another_revision_that_is_lost_may_hold_the_copies():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyqbeast.core.format.file_tags import tell_nan
+from pyqbeast.core.format.file_tags import tells_nan
 from pyqbeast.core.format.iso_time import day_of, first_day_told_as, moment_of, told_inexactly
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
@@ -26,7 +26,7 @@ def column_bounds(
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
     Days since 1970 for dates, microseconds for timestamps. Infinity stands for NaN too, which is larger. NaN stands for
-    a largest value that a file does not tell, as one of floats may not (see `tell_nan`).
+    a largest value that a file does not tell, as one of floats may not (see `tells_nan`).
 
     Args:
         files: the statistics and the tags of each. Statistics are as Delta has them; `minValues` and the like are
@@ -49,7 +49,7 @@ def column_bounds(
             return None
         lows.append(math.inf if math.isnan(least[0]) else least[0])
         highs.append(math.inf if math.isnan(most[1]) else most[1])
-        is_told = is_told and (kind not in _FLOATS or tell_nan(tags))
+        is_told = is_told and (kind not in _FLOATS or tells_nan(tags))
     if not lows:
         return None
     low, high = min(lows), max(highs)

@@ -130,7 +130,7 @@ class Mark(enum.Enum):
 _STATES = {STATE_FLOODED: Mark.NOT_SET, STATE_ANNOUNCED: Mark.SET, STATE_REPLICATED: Mark.SET}
 
 
-def tell_nan(tags: Mapping[str, str]) -> bool:
+def tells_nan(tags: Mapping[str, str]) -> bool:
     """Whether the statistics of a file with these tags say of a column that it has a NaN, which is its largest value.
 
     A file of an index was written by Spark, whose statistics do. The log does not tell who wrote others, and delta-rs

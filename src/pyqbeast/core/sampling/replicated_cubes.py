@@ -236,7 +236,7 @@ class ReplicatedCubes:
             raise holds_both(file.path)
         return bool(copied) and all(copied)
 
-    def read_files(self, files: Iterable[LoggedFile]) -> list[LoggedFile]:
+    def files_to_read(self, files: Iterable[LoggedFile]) -> list[LoggedFile]:
         """The files that hold each row once. Raises as `holds_only_copies`."""
         return [file for file in files if not self.holds_only_copies(file)]
 

@@ -63,7 +63,7 @@ class FileArrays:
 
 def files_of(index: IndexedSnapshot, fractions: Fractions) -> FileArrays:
     """The files of a version of a table."""
-    read = index.read_files
+    read = index.files_to_read
     prunable = index.prunable_revisions
     return FileArrays(
         np.array([file.size for file in read], np.float64),

@@ -82,7 +82,7 @@ def _rows_of(index: IndexedSnapshot) -> int:
     A page that takes unknown rows for none would show them all, and who gets it may not be meant to have the table.
     """
     total = 0
-    for file in index.read_files:
+    for file in index.files_to_read:
         stored = file.counted_rows
         if stored is None:
             raise UnsupportedError(
