@@ -223,7 +223,7 @@ def _statistics_problems(fragment: Fragment, field: Field, parts: list[pa.Array]
     if fragment.grid is None:
         wrong = list(_disagreements(fragment, field, parts))
     else:
-        inner = [_without_padding(fragment, field, part, tile) for tile, part in enumerate(parts)]
+        inner = [_without_padding(fragment, part, tile) for tile, part in enumerate(parts)]
         wrong = list(_disagreements(fragment, field, inner))
         # TileDB counts the padding of dense tiles where it consolidates, and does not where it writes.
         also = set(_disagreements(fragment, field, parts)) if wrong else set()
@@ -277,7 +277,7 @@ def _same_sum(stored: float, true: float, part: pa.Array, field: Field) -> bool:
     return magnitude >= _SUMS_BELOW
 
 
-def _without_padding(fragment: Fragment, field: Field, part: pa.Array, tile: int) -> pa.Array:
+def _without_padding(fragment: Fragment, part: pa.Array, tile: int) -> pa.Array:
     grid = fragment.grid
     assert grid is not None
     _, inside, _ = next(grid.overlaps(grid.domain, np.array([tile])))

@@ -16,6 +16,7 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.otree import invariants
 from pyqbeast.core.otree.invariants import blocks_of_rows, check_columns, check_counts, check_rows
+from tests.core.geometry import contains
 from tests.core.otree.examples import REVISION
 
 ROOT = CubeId.root(1)
@@ -82,7 +83,7 @@ def test_rows_lie_where_their_coordinates_say(file):
         taken = {
             row
             for row in free
-            if block.cube.contains(points[row]) and block.min_weight <= weights[row] <= block.max_weight
+            if contains(block.cube, points[row]) and block.min_weight <= weights[row] <= block.max_weight
         }
         free -= taken
         if len(taken) != block.element_count:

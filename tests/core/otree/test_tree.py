@@ -14,6 +14,7 @@ from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree.status import CubeStatus
 from pyqbeast.core.otree.tree import MAX_DEPTH, ROOM, SampledRows, build_tree
+from tests.core.geometry import contains
 from tests.core.otree.examples import cube_sizes, samples, uniform_rows
 
 quick = settings(max_examples=60)
@@ -60,7 +61,7 @@ def ancestors(tree, node):
 def check_rows(rows, tree):
     cubes = [tree.cube(node) for node in range(len(tree))]
     for point, weight, node in zip(rows.points, rows.weights, tree.row_node, strict=True):
-        assert cubes[node].contains(point)
+        assert contains(cubes[node], point)
         assert weight <= tree.max_weight[node]
         assert all(weight > tree.max_weight[above] for above in ancestors(tree, node))
 

@@ -7,7 +7,7 @@ dimension 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 
@@ -102,10 +102,6 @@ class CubeId:
         """The child of this index (0 to 2^d - 1)."""
         return CubeId(self.dimensions, (*self.path, index))
 
-    def children(self) -> Iterator[CubeId]:
-        """The 2^d children in order; the last dimension changes fastest."""
-        return (self.child(index) for index in range(1 << self.dimensions))
-
     @property
     def width(self) -> float:
         """The length of every side."""
@@ -126,16 +122,6 @@ class CubeId:
     def bounds(self) -> tuple[tuple[float, float], ...]:
         """Lower and upper end per dimension. The upper end is outside the cube, unless it is 1.0."""
         return tuple((low, low + self.width) for low in self.lower)
-
-    def contains(self, point: Sequence[float]) -> bool:
-        """Whether the point lies in the cube: lower faces belong to it, upper faces only at 1.0.
-
-        From some 53 levels on a cube may be so narrow that both of its faces are one number.
-        """
-        return all(
-            x == low or low <= x < high or x == high == 1.0
-            for x, (low, high) in zip(point, self.bounds(), strict=True)
-        )
 
     def to_string(self) -> str:
         """The id as stored: per level ceil(d/6) symbols; the root is the empty text."""

@@ -253,7 +253,7 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=held.is_null())
     if pa.types.is_list(wanted) and _is_some_list(held.type):
         # A cast of the whole would find the fields of structs inside by names that the file does not have.
-        held = _plain_lists(held, column)
+        held = _plain_lists(held)
         values = _conformed(held.values, stored["elementType"], mapping, column)
         return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held, column))
     if pa.types.is_map(wanted) and pa.types.is_map(held.type):
@@ -265,7 +265,7 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
     return _cast(held, wanted, column)
 
 
-def _plain_lists(held: pa.Array, column: str) -> pa.Array:
+def _plain_lists(held: pa.Array) -> pa.Array:
     """Lists of any kind as lists of the kind that tables have, with the same values inside."""
     kind = pa.list_(held.type.value_field)
     if not _is_list_view(held.type):
