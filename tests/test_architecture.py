@@ -29,6 +29,7 @@ ALLOWED = {
     "core.secrets": [],
     "core.visible": [],
     "core.errors": ["core.secrets"],
+    "core.arguments": ["core.errors"],
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
     "core.html": [],
@@ -36,7 +37,7 @@ ALLOWED = {
     "core.format": ["core.errors"],
     "core.transform": ["core.errors", "core.format"],
     "core.sampling": ["core.errors", "core.format", "core.revisions"],
-    "core.revisions": ["core.errors", "core.format", "core.problems", "core.transform"],
+    "core.revisions": ["core.arguments", "core.errors", "core.format", "core.problems", "core.transform"],
     "core.problems": [],
     "core.otree": ["core.errors", "core.format", "core.html", "core.problems", "core.revisions"],
     "core.sharing": [
@@ -110,8 +111,22 @@ ALLOWED = {
     "tiledb.errors": ["core.errors"],
     "tiledb.cursor": ["core.errors", "tiledb.errors"],
     "tiledb.datatypes": ["core.errors", "tiledb.errors"],
-    "tiledb.filters": ["core.errors", "core.extras", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes"],
-    "tiledb.format": ["core.errors", "tiledb.errors", "tiledb.cursor", "tiledb.datatypes", "tiledb.filters"],
+    "tiledb.filters": [
+        "core.arguments",
+        "core.errors",
+        "core.extras",
+        "tiledb.errors",
+        "tiledb.cursor",
+        "tiledb.datatypes",
+    ],
+    "tiledb.format": [
+        "core.arguments",
+        "core.errors",
+        "tiledb.errors",
+        "tiledb.cursor",
+        "tiledb.datatypes",
+        "tiledb.filters",
+    ],
     "tiledb.storage": [
         "core.errors",
         "core.extras",
@@ -132,6 +147,7 @@ ALLOWED = {
         "tiledb.storage",
     ],
     "tiledb.write": [
+        "core.arguments",
         "core.errors",
         "core.location",
         "tiledb.errors",
@@ -143,6 +159,7 @@ ALLOWED = {
         "tiledb.read",
     ],
     "tiledb.verify": [
+        "core.arguments",
         "core.errors",
         "core.secrets",
         "tiledb.errors",

@@ -71,9 +71,3 @@ class MissingPackageError(QbeastError, ImportError):
 
 class UnsupportedError(QbeastError, NotImplementedError):
     """A feature of a format, or a kind of query, that pyqbeast knows of and does not support."""
-
-
-def check_type(given: object, kind: type | tuple[type, ...], needed: str) -> None:
-    """Raise `InvalidInputError` unless `given` is a `kind`: `needed` says in words what takes it, and what it takes."""
-    if not isinstance(given, kind):
-        raise InvalidInputError(f"{needed}, not {given!r}")

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.deletion_vectors import vector_rules
 from pyqbeast.deletion_vectors.vector import DeletionVector

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors import bitmaps, vector_files, vector_rules
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor

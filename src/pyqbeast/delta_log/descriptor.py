@@ -8,7 +8,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX, LONG_MAX
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.location import Location

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from pyqbeast.core.arguments import checked_fraction
 from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import mapping_mode, name_in_files
 from pyqbeast.core.format.logged_file import LoggedFile
-from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.otree.measure import index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
+from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
-from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import (

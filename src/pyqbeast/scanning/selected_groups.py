@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.outcome import check_names
 from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
+from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.comparisons import SqlConstant, is_double, typed_constant
 from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text

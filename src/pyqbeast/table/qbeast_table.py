@@ -11,11 +11,11 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
+from pyqbeast.core.arguments import checked_fraction
 from pyqbeast.core.format import constants
 from pyqbeast.core.format.cube import symbols_of_level
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.logged_file import LoggedFile
-from pyqbeast.core.format.weight import checked_fraction
 from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.otree.measure import index_metrics

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import FormatError, UnsupportedError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers, present

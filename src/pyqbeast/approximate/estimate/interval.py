@@ -18,8 +18,8 @@ from pyqbeast.approximate.estimate.quantiles import (
     t_quantile,
 )
 from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.core.arguments import is_number
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_number
 
 #: A function of population sums: [..., moment] to [...] or [..., k].
 Statistic = Callable[[FloatArray], FloatArray]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.format.weight import is_whole_number
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]+)\s*", re.IGNORECASE)

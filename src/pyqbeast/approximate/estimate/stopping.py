@@ -14,8 +14,8 @@ from pyqbeast.approximate.estimate.estimates import Estimates, Status
 from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.core.arguments import is_number, is_whole_number
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_number, is_whole_number
 
 # The numbers below are tuned. `python -m benchmarks.suite --only tolerance` shows what they cost.
 #: How many keys the first step (the pilot) should hold. With fewer keys the first prediction is poor, and the

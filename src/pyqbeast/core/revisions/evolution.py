@@ -10,10 +10,10 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX
 from pyqbeast.core.format.types import are_measured_alike
-from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformation, Transformer
 from pyqbeast.core.transform.column_spec import ColumnSpec

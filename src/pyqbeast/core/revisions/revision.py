@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
 from pyqbeast.core.format.constants import (
     CLASS_PREFIX,
@@ -24,7 +25,6 @@ from pyqbeast.core.format.hashed_layout import column_names, layout_text
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
-from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.transform.base import Transformation, Transformer
 from pyqbeast.core.transform.empty import Empty, EmptyTransformer
 from pyqbeast.core.transform.registry import transformation_from_json, transformer_from_json

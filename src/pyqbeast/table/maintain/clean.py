@@ -9,8 +9,8 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
+from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.weight import is_whole_number
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.verification.files_on_disk import RETENTION
 

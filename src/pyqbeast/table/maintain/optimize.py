@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.bridge import failures, progress_line
+from pyqbeast.core.arguments import checked_fraction, is_whole_number
 from pyqbeast.core.errors import (
     CommitConflictError,
     InvalidInputError,
@@ -29,7 +30,6 @@ from pyqbeast.core.format.file_tags import (
     recorded_weight,
 )
 from pyqbeast.core.format.logged_file import counted_rows
-from pyqbeast.core.format.weight import checked_fraction, is_whole_number
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.core.sampling.replicated_cubes import holds_both

@@ -7,10 +7,10 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge.frames import is_case_sensitive
-from pyqbeast.core.errors import InvalidInputError, check_type
+from pyqbeast.core.arguments import check_type, is_number, is_whole_number
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.types import STRING, format_type
-from pyqbeast.core.format.weight import is_number, is_whole_number
 from pyqbeast.core.transform.text_quantiles import utf16_key
 from pyqbeast.table.coordinates import number_of, quoted
 

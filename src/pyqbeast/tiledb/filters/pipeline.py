@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Cursor, u8, u32
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError

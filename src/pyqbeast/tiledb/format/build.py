@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import check_type
+from pyqbeast.core.arguments import check_type
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
 from pyqbeast.tiledb.filters import ByteShuffle, Zstd
 from pyqbeast.tiledb.filters.base import Filter

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
 from pyqbeast.tiledb.errors import ArrayFormatError, reading

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters import Rle, Zstd

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from pyqbeast.core.errors import InvalidInputError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.datatypes import LARGEST_CELL, Datatype
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import WRITTEN_VERSION, ChunkContext

@@ -6,7 +6,8 @@ import itertools
 
 import pyarrow as pa
 
-from pyqbeast.core.errors import InvalidInputError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.rtree import RTree, leaves_of

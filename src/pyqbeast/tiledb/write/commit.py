@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError
 from pyqbeast.tiledb.cursor import u64
 from pyqbeast.tiledb.format.column import take
 from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes

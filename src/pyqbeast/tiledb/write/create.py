@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pyqbeast.core.errors import InvalidInputError, UncertainWriteError, check_type
+from pyqbeast.core.arguments import check_type
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.enumeration import Enumeration
