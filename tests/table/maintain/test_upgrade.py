@@ -80,8 +80,8 @@ def test_tags_become_blocks_and_nothing_else_changes(spark, golden, table_path, 
     assert {file: each.true_tags for file, each in after.items()} == {
         file: expected_tags(each.true_tags) for file, each in before.items()
     }
-    assert {file: each._replace(tags={}) for file, each in after.items()} == {
-        file: each._replace(tags={}) for file, each in before.items()
+    assert {file: each._replace(true_tags={}) for file, each in after.items()} == {
+        file: each._replace(true_tags={}) for file, each in before.items()
     }
     commit = log_files(path)[-1]
     assert actions(commit, "remove") == []
