@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
+
+import pytest
 
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import QueriedFile, QueriedTable
 from pyqbeast.core.format.constants import TAG_BLOCKS, TAG_REVISION, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block, blocks_to_json
+from pyqbeast.delta_log.file_checks import usable_statistics
 from tests.core.format.stored_texts import REVISIONS
 
 
@@ -18,6 +22,12 @@ def test_blocks_count_the_rows_of_files_without_statistics_of_every_revision():
     by_blocks, of_lost, of_stale = (file(number, 100) for number in (1, 9, 2))
     assert queried(by_statistics, empty, by_blocks).rows == 110
     assert queried(by_statistics, empty, of_lost, of_stale).rows == 210
+
+
+@pytest.mark.parametrize("no_count", [-5, 2**63, True, "7", 1.5, None])
+def test_what_is_no_count_of_rows_leaves_it_to_the_blocks(no_count):
+    statistics = json.dumps({"numRecords": no_count})
+    assert queried(file(1, 7, **usable_statistics(statistics)), file(1, 7, numRecords=100)).rows == 107
 
 
 def test_weights_are_those_of_revisions_that_tell_them_today():

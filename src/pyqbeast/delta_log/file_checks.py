@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from pyqbeast.core.errors import FormatError
+from pyqbeast.core.format.constants import LONG_MAX
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.problems import EXISTS, LIVE_ONCE, SIZE, STATISTICS_TEXT, Problem
@@ -45,12 +46,13 @@ def usable_statistics(text: str | None) -> dict[str, Any]:
     except FormatError:
         return {}
     statistics = stored if isinstance(stored, dict) else {}
-    of_columns = (MIN_VALUES, MAX_VALUES, NULL_COUNT)
-    return {
-        name: value
-        for name, value in statistics.items()
-        if isinstance(value, dict if name in of_columns else int) and not isinstance(value, bool)
-    }
+    return {name: value for name, value in statistics.items() if _is_usable(name, value)}
+
+
+def _is_usable(name: str, value: Any) -> bool:  # noqa: ANN401 (any JSON value)
+    if name in (MIN_VALUES, MAX_VALUES, NULL_COUNT):
+        return isinstance(value, dict)
+    return type(value) is int and 0 <= value <= LONG_MAX
 
 
 def check_on_disk(file: str, size: int, on_disk: int | None) -> list[Problem]:
