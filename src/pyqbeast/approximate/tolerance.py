@@ -89,6 +89,7 @@ def tolerance(
     return _estimate(df, query, rows, progress, by_aggregate, confidence)
 
 
+@failures.readable(_DOING, "")
 def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
     """The answer to a query as it gets better: after each step of reading an estimate, the last one exact.
 
@@ -109,19 +110,21 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
 
 
 def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: float) -> Iterator[Estimate]:
-    progress = Progress(rows, selection_of(query, rows.aggregates))
-    while progress.fraction < 1:
-        step = refining_step(progress)
-        if must_run_in_full(progress, step):
-            yield _exact(query, confidence, tuple(progress.readings))
-            return
-        with failures.readable(_DOING, ""), progress_line.line_while(df.sparkSession, _DOING):
-            progress.read(step)
-        by_aggregate = progress.estimates(confidence)
-        if progress.overflows or (step.exact and not progress.is_mergeable):
-            yield _exact(query, confidence, tuple(progress.readings))
-            return
-        yield _estimate(df, query, rows, progress, by_aggregate, confidence)
+    """The steps of `refine`, each taken when it is asked for: an error comes then."""
+    with failures.readable(_DOING, ""):
+        progress = Progress(rows, selection_of(query, rows.aggregates))
+        while progress.fraction < 1:
+            step = refining_step(progress)
+            if must_run_in_full(progress, step):
+                yield _exact(query, confidence, tuple(progress.readings))
+                return
+            with progress_line.line_while(df.sparkSession, _DOING):
+                progress.read(step)
+            by_aggregate = progress.estimates(confidence)
+            if progress.overflows or (step.exact and not progress.is_mergeable):
+                yield _exact(query, confidence, tuple(progress.readings))
+                return
+            yield _estimate(df, query, rows, progress, by_aggregate, confidence)
 
 
 def _taken_apart(df: DataFrame) -> AggregateQuery:

@@ -355,6 +355,9 @@ def test_rows_that_cannot_be_read_are_told_as_such(spark, faults, table, more):
     assert all("the disk is on fire" in problem.text for problem in report.problems)
     with pytest.raises(StorageError, match="estimating an answer failed"):
         pyqbeast.tolerance(load(spark, table).groupBy().avg("b"), exact=True)
+    # So small a table is read whole in the first step, outside the steps that read samples.
+    with pytest.raises(StorageError, match="estimating an answer failed"):
+        next(pyqbeast.refine(load(spark, table).groupBy().avg("b")))
 
 
 @pytest.mark.parametrize(
