@@ -31,6 +31,24 @@ def of_ids(table, rows):
     return pyqbeast.scan(table)
 
 
+def test_a_name_that_is_left_over_from_a_mapping_leaves_no_file_out(tmp_path):
+    """Delta's statistics go by it, and it may be the name of another column."""
+    rows = pa.table({"id": [1, 2], "later": [8, 9]})
+    left_over = {"id": "later", "later": "id"}
+    entry = indexed_add(tmp_path / "a.parquet", rows)
+    by_delta = indexed_add(tmp_path / "a.parquet", rows.rename_columns(left_over))
+    entry["add"]["stats"] = by_delta["add"]["stats"]
+    fields = fields_of(rows.schema)
+    for field in fields:
+        field["metadata"] = {"delta.columnMapping.physicalName": left_over[field["name"]]}
+    pq.write_table(rows, tmp_path / "a.parquet")
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.where("id < 5").to_arrow().to_pylist() == rows.to_pylist()
+    assert scan.where("later > 5 AND id > 1").to_arrow()["id"].to_pylist() == [2]
+    assert not any(file.skipped for file in scan.where("id > 2").files())
+
+
 X_WITH_ID = pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "2"})
 
 

@@ -96,6 +96,20 @@ class IndexedSnapshot:
             for field in self.snapshot.metadata.fields
         }
 
+    @property
+    def names_in_statistics(self) -> dict[str, str | None]:
+        """The table's columns, and what statistics call them; None of a column that they may call by two names.
+
+        Delta goes by a name that is left over from a mapping, and other writers by the table's own. What is left over
+        may even be the name of another column.
+        """
+        names: dict[str, str | None] = {}
+        for field in self.snapshot.metadata.fields:
+            name, metadata = field["name"], field.get("metadata")
+            by_delta = name_in_files(name, metadata, "name")
+            names[name] = by_delta if by_delta == self.physical_names[name] else None
+        return names
+
     @cached_property
     def files(self) -> list[LoggedFile]:
         """All live files, in the order of their paths."""

@@ -71,8 +71,8 @@ def plan_files(
     replicated = {file.path for file in index.files} - {file.path for file in index.files_to_read}
     ruled_out: frozenset[str] = frozenset()
     if predicate is not None:
-        live, physical = index.snapshot.files, index.physical_names
-        bounds = BoundsOfFiles(live, {name: physical[name] for name in predicate.columns}, schema)
+        live, names = index.snapshot.files, index.names_in_statistics
+        bounds = BoundsOfFiles(live, {name: names[name] for name in predicate.columns}, schema)
         may_hold = predicate.files(bounds).to_pylist()
         ruled_out = frozenset(file.path for file, may in zip(live, may_hold, strict=True) if may is False)
 

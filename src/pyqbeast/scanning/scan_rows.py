@@ -133,17 +133,17 @@ class ScanRows:
     def known(self) -> KnownBounds:
         """See `RowReader`."""
         files = [(_statistics(self._live[file.path]), file.tags) for file in self._chosen]
-        physical = self._index.physical_names
+        names = self._index.names_in_statistics
         kinds = {field["name"]: str(field["type"]) for field in self._index.snapshot.metadata.fields}
         bounds = {
             name: column_bounds(
                 files,
-                physical[source.column],
+                in_statistics,
                 kinds[source.column],
                 has_floats=may_hold_floats(self._request.schema.field(source.column)),
             )
             for name, source in self._request.sources.items()
-            if not source.is_count
+            if not source.is_count and (in_statistics := names[source.column]) is not None
         }
         revisions = self._index.revisions.revisions
         key_rows = most_rows_of_a_key(
@@ -160,9 +160,15 @@ class ScanRows:
         """See `RowReader`."""
         columns = self.group_names
         kinds = [_group_kind(self._request.schema.field(name).type) for name in columns]
-        physical = [self._index.physical_names[name] for name in columns]
+        names = [self._index.names_in_statistics[name] for name in columns]
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
-        spans = [tuple(map(value_span, [each] * len(kinds), physical, kinds)) for each in statistics]
+        spans = [
+            tuple(
+                None if name is None else value_span(each, name, kind)
+                for name, kind in zip(names, kinds, strict=True)
+            )
+            for each in statistics
+        ]
         return GroupSpans(kinds, spans, [each[NUM_RECORDS] for each in statistics])
 
     @property

@@ -81,8 +81,8 @@ def _ranges(index: IndexedSnapshot, paths: list[str]) -> list[Range]:
     fields = {field["name"]: field for field in index.snapshot.metadata.fields}
     names = [name for name in index.revision().columns if name in fields and can_be_read(fields[name])]
     schema = pa.schema([(name, arrow_type(fields[name]["type"], name)) for name in names])
-    physical = index.physical_names
-    columns = {name: physical[name] for name in names}
+    in_statistics = index.names_in_statistics
+    columns = {name: in_statistics[name] for name in names}
     by_path = {file.path: file for file in index.snapshot.files}
     known = BoundsOfFiles([by_path[path] for path in paths], columns, schema).columns
     ranges = [_range(name, known[name].each()) for name in names]

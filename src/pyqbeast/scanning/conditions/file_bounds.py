@@ -64,18 +64,21 @@ class BoundsOfFiles:
 
     Args:
         files: the files.
-        columns: the names of the columns, and what statistics call them.
+        columns: the names of the columns, and what statistics call them; None where that is not known.
         schema: the table's columns.
     """
 
-    def __init__(self, files: Sequence[LiveFile], columns: Mapping[str, str], schema: pa.Schema) -> None:
+    def __init__(self, files: Sequence[LiveFile], columns: Mapping[str, str | None], schema: pa.Schema) -> None:
         self.count = len(files)
         self.schema = schema
-        kinds = {physical: schema.field(name).type for name, physical in columns.items()}
-        stored = _stored_values([file.statistics for file in files], kinds)
+        kinds = {stored: schema.field(name).type for name, stored in columns.items() if stored is not None}
+        values = _stored_values([file.statistics for file in files], kinds)
+        nothing: list[Any] = [None] * len(files)
+        untold = (nothing, nothing, nothing)
         rows = [file.physical_rows for file in files]
         self.columns = {
-            name: _column(*stored[physical], rows, schema.field(name)) for name, physical in columns.items()
+            name: _column(*(untold if stored is None else values[stored]), rows, schema.field(name))
+            for name, stored in columns.items()
         }
 
     def guarantees(self) -> list[pc.Expression]:

@@ -20,6 +20,7 @@ import org.apache.parquet.schema.MessageType;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec;
+import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFilters;
@@ -96,6 +97,9 @@ public record RowGroups(long read, long all) {
   }
 
   private static Expression namedAsInFiles(Expression filter, Snapshot table) {
+    if (table.metadata().columnMappingMode() == NoMapping$.MODULE$) {
+      return filter; // a name may be left over from a mapping
+    }
     return filter.transformUp(
         ScalaInterop.<Expression, AttributeReference>partial(
             AttributeReference.class, column -> column.withName(LogicalPlans.physicalName(column, table))));

@@ -196,8 +196,8 @@ public final class LogicalPlans {
   }
 
   /**
-   * The name that a column of a table has in data files and their statistics. The attribute does not tell it, because
-   * Delta leaves the names of files out of the schema that it hands to Spark.
+   * The name that a column of a table has in Delta's statistics, and where the table maps names in its data files. The
+   * attribute does not tell it, because Delta leaves the names of files out of the schema that it hands to Spark.
    */
   public static String physicalName(Attribute column, Snapshot table) {
     StructType schema = table.metadata().schema();
