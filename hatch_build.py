@@ -151,7 +151,8 @@ def stored_classes(constants: dict[str, Any]) -> dict[str, str]:
 def only_type(types: ast.expr, format_types: dict[str, Any]) -> str:
     """The type in `frozenset({STRING})`; empty for `frozenset()`."""
     names = [each.id for each in ast.walk(types) if isinstance(each, ast.Name) and each.id != "frozenset"]
-    if len(names) > 1 or not format_types.keys() >= set(names):
+    is_literal = any(isinstance(each, ast.Constant) for each in ast.walk(types))
+    if is_literal or len(names) > 1 or not format_types.keys() >= set(names):
         raise SystemExit(
             f"pyqbeast: a transformer without a type_field takes one type, not {ast.unparse(types)}"
         )

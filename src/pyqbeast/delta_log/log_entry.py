@@ -10,15 +10,16 @@ class LogEntry(NamedTuple):
     """A live file of a table as the log tells of it, for `verify`, `repair`, writes and `optimize`.
 
     The JVM makes it, or `verify_log` of a `LiveFile`. Unlike those of a `LiveFile` its tags have been judged beside the
-    tags of all other files: a mark that is left is true.
+    tags of all other files: the marks of a file whose marks are all false are gone. Of a file with true and false ones
+    the JVM keeps the true ones, `verify_log` all.
 
     Attributes:
         path: as the log has it.
         size: in bytes.
         rows: deleted ones too; None where no statistics were collected.
         deleted: how many of them a deletion vector hides.
-        true_tags: what writers noted beside it, without marks of replicated blocks that are not true.
-        falsely_replicated: whether there were such marks.
+        true_tags: what writers noted beside it, without false marks of replicated blocks.
+        falsely_replicated: whether it had marks, and all of them were false.
         statistics: their JSON text; None without any, or where nobody asked for it.
         vector: the JSON text of the deletion vector's descriptor, the same.
         modified: when, in milliseconds since 1970; 0 where nobody asked for it.

@@ -68,7 +68,9 @@ class BoundsOfFiles:
         schema: the table's columns.
     """
 
-    def __init__(self, files: Sequence[LiveFile], columns: Mapping[str, str | None], schema: pa.Schema) -> None:
+    def __init__(
+        self, files: Sequence[LiveFile], columns: Mapping[str, str | None], schema: pa.Schema
+    ) -> None:
         self.count = len(files)
         self.schema = schema
         kinds = {stored: schema.field(name).type for name, stored in columns.items() if stored is not None}
