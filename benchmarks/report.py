@@ -18,9 +18,12 @@ Drawn from the files in `benchmarks/results` by `python -m benchmarks.report`; n
 and sizes.
 
 Peers answer the same question in turn, each round beginning with another one. Z-order and liquid tables are told to
-make files of the mean size of ours. The first call of a case is told apart from the warm ones that follow. Seconds are
-by the wall clock and of CPU, the latter of the driver's JVM and all Python processes together. A cell gives the median
-and in brackets the quartiles; a ratio is the median of the ratios within a round.
+make files of the mean size of ours. Files of peers have timestamps of the same type as ours (8 bytes, with bounds),
+but for results of days before 2026-11-29: there they have Spark's own, of 12 bytes and without bounds. The first call
+of a case is told apart from the warm ones that follow. Seconds are by the wall clock and of CPU, the latter of the
+driver's JVM and all Python processes together. A cell gives the median and in brackets the quartiles; a ratio is the
+figure of the first column over that of the peer, the median of the ratios within a round: less is better, and 0.5 ×
+is half as long. Goals that say "faster" have it the other way round.
 """
 
 
@@ -50,19 +53,28 @@ def _section(result: Result) -> Iterator[str]:
     if result.workload == "tpch":
         yield from ("", *_means(single))
     for peer in _others(classes):
-        yield from ("", f"Ours over {peer}'s: the median of the boxes / the worst tenth.")
+        goals = " and ".join(dict.fromkeys(case.goal for case in classes if case.goal))
+        wanted = f"; wanted of the time: {goals}" if goals else ""
+        yield from ("", f"Ours over {peer}'s: the median of the boxes / the worst tenth{wanted}.")
         yield from ("", *_ratios(classes, peer))
 
 
 def _setting(result: Result) -> str:
     machine, versions, options = (result.setting[name] for name in ("machine", "versions", "options"))
-    told = [f"{name} {value}" for name, value in options.items() if name != "size"]
+    told = [f"{name} {value}" for name, value in options.items() if name not in ("size", "rounds")]
+    told += [f"rounds {_in_words(result.cases)}"]
     told += [f"seed {result.setting['seed']}"]
     on = f"{machine['processor']}, {machine['cores']} cores, {machine['memory GiB']} GiB"
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
         f"{result.setting['day']}; {', '.join(told)}; {on}, load {machine['load before']} before; {software}."
     )
+
+
+def _in_words(cases: Sequence[Measured]) -> str:
+    """How often the cases were asked after the first call."""
+    rounds = sorted({len(readings) for case in cases for readings in case.warm.values()})
+    return " and ".join(map(str, rounds))
 
 
 def _medians(cases: Sequence[Measured]) -> Iterator[str]:
@@ -77,7 +89,7 @@ def _medians(cases: Sequence[Measured]) -> Iterator[str]:
             name = ""
         for figure in figures(case):
             cells = [_median(values(case, peer, figure)) for peer in peers]
-            against = ", ".join(f"{spread.median:.2f} × {peer}" for peer, spread in ratios(case, figure))
+            against = ", ".join(f"{_ratio(spread.median)} × {peer}" for peer, spread in ratios(case, figure))
             yield _row(name, _title(figure), *cells, against, case.goal if name else "")
             name = ""
 
@@ -127,6 +139,11 @@ def _median(of_peer: Sequence[float]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+
+
+def _ratio(value: float) -> str:
+    """Two digits behind the point, and of small ratios two that tell something."""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
 
 
 def _row(*cells: str) -> str:

@@ -81,6 +81,7 @@ def _run(workload: str, wanted: list[str], given: argparse.Namespace) -> None:
     options = {
         **(of_tpch if workload == "tpch" else synthetic),
         "rounds": given.runs,
+        "heap": given.heap,
         **({"only": " ".join(wanted)} if any(wanted) else {}),
     }
     kept = {

@@ -48,7 +48,7 @@ def _planner(lab: Lab, peer: str, query: Query) -> Peer:
 
     def before(number: int) -> None:
         if not Path(path).exists():
-            make_table(lab.spark, path)
+            make_table(lab.spark, path, is_indexed=peer == peers.OURS)
 
     def run(number: int) -> Any:  # noqa: ANN401 (an array of Java)
         # The names stay in the JVM: to fetch them takes two to three times as long as to plan.
@@ -57,13 +57,18 @@ def _planner(lab: Lab, peer: str, query: Query) -> Peer:
     return Peer(run, before, lambda files: {"files": len(files)})
 
 
-def make_table(spark: SparkSession, path: str) -> None:
-    """An indexed table whose log tells of `FILES` files.
+def make_table(spark: SparkSession, path: str, *, is_indexed: bool) -> None:
+    """A table whose log tells of `FILES` files. Where it is not indexed the log is that of a plain table.
 
     It is made under another path, as Delta remembers a log by its path.
     """
     first = f"{path}-first"
     rest, adds = small_log(spark, first)
+    if not is_indexed:
+        adds = [{**add, "tags": {}} for add in adds]
+        for action in rest:
+            if "metaData" in action:
+                action["metaData"]["configuration"] = {}
     with Path(first, "_delta_log", "00000000000000000000.json").open("w") as out:
         out.writelines(json.dumps(action) + "\n" for action in rest)
         for i in range(FILES):
