@@ -1,1 +1,1 @@
-"""The commit protocol as a small model, all of whose interleavings are tried; `docs/protocol.md` says what it shows."""
+"""The commit protocol as a small model: all its interleavings are tried. `docs/concurrency.md` says what it shows."""
