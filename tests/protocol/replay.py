@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -21,7 +21,7 @@ from pyqbeast import (
 )
 from tests.protocol.gates import SCHEME, Held
 from tests.protocol.real import CALLS, IDS, Tables
-from tests.protocol.walks import CALL, Move
+from tests.protocol.walks import CALL, CRASHED, Move
 from tests.protocol.world import World
 from tests.spark_session import under
 
@@ -57,9 +57,15 @@ def is_conflict(error: BaseException) -> bool:
 
 
 def replay(
-    spark: SparkSession, tables: Tables, folder: Path, table: str, names: Sequence[str], moves: Sequence[Move]
-) -> tuple[str, Mapping[str, str]]:
-    """Carries moves out.
+    spark: SparkSession,
+    tables: Tables,
+    folder: Path,
+    table: str,
+    names: Sequence[str],
+    moves: Sequence[Move],
+    end: World,
+) -> list[str]:
+    """Carries moves out, up to the first behind which a writer does not stand where the model's does.
 
     Args:
         spark: a session with the settings of `gates`.
@@ -68,35 +74,50 @@ def replay(
         table: the kind of table.
         names: the operations of the writers A, B and C.
         moves: what happens, in this order.
+        end: the state that the model comes to.
 
     Returns:
-        Where the table lies, and what each writer was told last.
+        Each way in which the real table and its writers differ from the model's.
     """
     tables.copy(table, folder / "table")
     path = f"{SCHEME}:{folder}/table"
     operations = dict(zip("ABC", names, strict=False))
     calls: dict[str, Held] = {}
+    apart = ""
     with under(spark, {_RETRIES: "1"}):
-        for number, (writer, order) in enumerate(moves):
-            if order.startswith(CALL):
+        for number, move in enumerate(moves):
+            writer = move.writer
+            if move.order.startswith(CALL):
                 gate = folder / f"gate{number}"
                 gate.mkdir()
                 call = CALLS[operations[writer]]
                 calls[writer] = Held(spark, gate, writer, lambda c=call, w=writer: c(spark, path, w))
             else:
-                calls[writer].pass_gate(order)
-    waiting = [writer for writer, call in calls.items() if not call.is_over]
-    for writer in waiting:
-        calls[writer].pass_gate("DIE")
-    assert not waiting, f"{waiting} wait at a commit that the model does not know"
-    return path, {writer: outcome(call) for writer, call in calls.items()}
+                calls[writer].pass_gate(move.order)
+            apart = comes_apart(move, calls[writer])
+            if apart:
+                break
+    for call in calls.values():
+        if not call.is_over:
+            call.pass_gate("DIE")
+    return [apart] if apart else list(_differences(spark, path, end))
 
 
-def differences(spark: SparkSession, path: str, told: Mapping[str, str], end: World) -> Iterator[str]:
-    """Each way in which a real table and its writers differ from the state that the model came to."""
-    for writer in end.writers:
-        if writer.at != "crashed" and told.get(writer.name) != writer.outcome:
-            yield f"{writer.name} said {told.get(writer.name)}, and in the model {writer.outcome}"
+def comes_apart(move: Move, call: Held) -> str:
+    """How a call differs from the model's behind a move; empty where it does not."""
+    answer = outcome(call) if call.is_over else ""
+    is_same = call.is_over if move.answer == CRASHED else answer == move.answer
+    if is_same:
+        return ""
+    return f"{move.writer} {_words(answer)} behind {move.order}, and in the model it {_words(move.answer)}"
+
+
+def _words(answer: str) -> str:
+    return f"said {answer}" if answer else "stands at a commit"
+
+
+def _differences(spark: SparkSession, path: str, end: World) -> Iterator[str]:
+    """Each way in which a real table differs from the one that the model came to."""
     log = bridge.TableLog(spark, path)
     if log.version != len(end.log) - 1:
         yield f"the log has {log.version + 1} versions, and in the model {len(end.log)}"

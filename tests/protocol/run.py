@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.protocol import gates
 from tests.protocol.explore import explore
 from tests.protocol.real import Tables
-from tests.protocol.replay import differences, replay
+from tests.protocol.replay import replay
 from tests.protocol.scenarios import TRIED, groups, world
 from tests.protocol.walks import Move, walk
 from tests.protocol.world import Protocol, World, WriteSerializable
@@ -83,8 +83,7 @@ def _replayed(seeds: Sequence[int]) -> int:
                 table, names, moves, end = trace(seed)
                 own = folder / str(seed)
                 own.mkdir()
-                path, told = replay(spark, tables, own, table, names, moves)
-                found = list(differences(spark, path, told, end))
+                found = replay(spark, tables, own, table, names, moves, end)
                 wrong += bool(found)
                 print(
                     f"{seed}: {table}, {', '.join(names)}: {'; '.join(found) or 'as in the model'}",

@@ -26,11 +26,22 @@ CALL = "CALL"
 _AT_ONCE = 0.7
 
 
+#: What stands for the answer of a writer that has died: there is none.
+CRASHED = "crashed"
+
+
 class Move(NamedTuple):
-    """A writer is called, or let through its gate with an order."""
+    """A writer is called, or let through its gate with an order.
+
+    Attributes:
+        writer: its name.
+        order: what it is told.
+        answer: what the model's call tells its caller then; `CRASHED`, or empty where it stands at its next commit.
+    """
 
     writer: str
     order: str
+    answer: str
 
 
 def walk(protocol: Protocol, world: World, chance: random.Random) -> tuple[list[Move], World]:
@@ -62,7 +73,6 @@ def _steps(protocol: Protocol, world: World, place: int) -> list[tuple[str, Worl
 
 def _move(protocol: Protocol, world: World, place: int, chance: random.Random) -> tuple[Move, World]:
     """One writer's way up to its next commit, or to its end."""
-    name = world.writers[place].name
     order = [] if world.writers[place].at == "put" else [CALL]
     while steps := _steps(protocol, world, place):
         label, world = chance.choice(steps)
@@ -72,4 +82,6 @@ def _move(protocol: Protocol, world: World, place: int, chance: random.Random) -
             order.append(BLIND)
         if world.writers[place].at in ("put", "over", "crashed"):
             break
-    return Move(name, " ".join(order)), world
+    writer = world.writers[place]
+    answers = {"put": "", "over": writer.outcome, "crashed": CRASHED}
+    return Move(writer.name, " ".join(order), answers[writer.at]), world
