@@ -58,6 +58,7 @@ class Held:
 
     def pass_gate(self, order: str) -> None:
         """Lets it go on, up to the next commit or to the end."""
+        assert not self.is_over, f"{self._name} has ended and stands at no commit"
         go = self._folder / f"{self._name}.{self._turn}"
         go.with_suffix(go.suffix + ".tmp").write_text(order)
         go.with_suffix(go.suffix + ".tmp").rename(f"{go}.go")

@@ -124,6 +124,7 @@ def measure(
     tables.copy(table, folder / "table")
     path = f"{SCHEME}:{folder}/table"
     held = Held(spark, folder, "A", lambda: OPERATIONS[under_way].call(spark, path, "A"))
+    problems = ["the one under way ended before its commit"] if held.is_over else []
     landed = other.call(meanwhile, path) if other else told(spark, meanwhile, path)
     while not held.is_over:
         held.pass_gate("GO")
@@ -133,7 +134,8 @@ def measure(
         expected = OPERATIONS[meanwhile].effect(expected, "B")
     if word == "done":
         expected = OPERATIONS[under_way].effect(expected, "A")
-    problems = [] if landed in ("done", "refused") else [f"the other was told {landed}"]
+    if landed not in ("done", "refused"):
+        problems.append(f"the other was told {landed}")
     found = sorted(row["id"] for row in spark.read.format("delta").load(path).select("id").collect())
     if found != sorted(expected):
         problems.append(f"the table holds {found}, not {sorted(expected)}")

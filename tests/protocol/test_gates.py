@@ -55,6 +55,11 @@ def test_a_commit_that_the_model_does_not_know_is_told(tmp_path, answer):
     )
 
 
+def test_nobody_who_has_ended_passes_a_gate(tmp_path):
+    with pytest.raises(AssertionError, match="A has ended and stands at no commit"):
+        ended(tmp_path).pass_gate("GO")
+
+
 def test_each_answer_before_another_call_is_in_a_trace():
     """Traces of the model call again what has failed or lost."""
     again = set()
