@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.protocol.operations import Append, Attempt, Convert, Delete, Grow, Operation, Optimize, Upgrade
+from tests.protocol.operations import (
+    NOTHING,
+    Append,
+    Attempt,
+    Convert,
+    Delete,
+    Grow,
+    Operation,
+    Optimize,
+    Upgrade,
+)
 from tests.protocol.table import STAGING, Commit, Snapshot, Vector, snapshot
 from tests.protocol.world import Protocol, World, Writer
 
@@ -114,6 +124,20 @@ class ConvertsWhatItSawBefore(Convert):
         return Attempt(Commit(self.writer, name, metadata=snapshot(log).metadata.plus(STAGING, "none")))
 
 
+class WritesNothing(Append):
+    """Says that its rows are written, and has not begun."""
+
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
+        return NOTHING
+
+
+class DeletesNothing(Delete):
+    """Says that its rows are gone, and has not begun."""
+
+    def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
+        return NOTHING
+
+
 #: Mistakes in what everybody does.
 PROTOCOLS: tuple[type[Protocol], ...] = (
     NeverLooks,
@@ -130,4 +154,6 @@ OPERATIONS: tuple[tuple[type[Operation], str, str], ...] = (
     (ForgetsOldVectors, "indexed", "delete"),
     (RetagsBlindly, "legacy", "upgrade"),
     (ConvertsWhatItSawBefore, "plain", "convert"),
+    (WritesNothing, "indexed", "append"),
+    (DeletesNothing, "indexed", "delete"),
 )

@@ -29,7 +29,7 @@ def explore(protocol: Protocol, start: World) -> Found:
     waiting = deque([start])
     while waiting:
         world = waiting.popleft()
-        problem = next(violations(world), "")
+        problem = next(violations(world, protocol.operations), "")
         if problem:
             return Found(len(came_from), problem, _trace(came_from, world))
         for label, after in protocol.steps(world):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from tests.protocol.operations import Operation
 from tests.protocol.table import STAGING, Commit, File, Snapshot, Vector, snapshot
 from tests.protocol.world import World
 
 
-def violations(world: World) -> Iterator[str]:
-    """Each rule that a state breaks."""
+def violations(world: World, operations: Mapping[str, Operation]) -> Iterator[str]:
+    """Each rule that a state breaks, by the operations of its writers."""
     problems, needed = _of_log(world.log)
     yield from problems
     for version, file in needed:
         if file not in world.folder:
             yield f"version {version} needs {file.name}, which somebody has deleted"
-    yield from _outcomes(world)
+    yield from _outcomes(world, operations)
 
 
 @lru_cache(maxsize=10_000)
@@ -73,8 +74,8 @@ def _tags(at: Snapshot) -> Iterator[str]:
             yield f"the tag of {add.file.name} counts other rows than it holds"
 
 
-def _outcomes(world: World) -> Iterator[str]:
-    """Who says that nothing happened has committed nothing in that call; who says done has, or had nothing to do."""
+def _outcomes(world: World, operations: Mapping[str, Operation]) -> Iterator[str]:
+    """Who says that nothing happened has committed nothing in that call; who says done has, or found it done."""
     landed = {commit.id for commit in world.log}
     adds = [add for commit in world.log for add in commit.adds]
     named = {add.file for add in adds} | {add.vector for add in adds}
@@ -90,3 +91,6 @@ def _outcomes(world: World) -> Iterator[str]:
             again = writer.commit.app and any(writer.commit.app == commit.app for commit in world.log)
             if not again and not writer.is_behind:
                 yield f"{writer.name} says done and has not landed"
+        is_done = writer.at == "over" and writer.outcome == "done"
+        if is_done and not operations[writer.name].can_be_done(world.log):
+            yield f"{writer.name} says done, and no version shows it"

@@ -64,6 +64,14 @@ class Operation:
         """The files of a commit on `old` as one on `newer`; None where they cannot join it."""
         return None
 
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        """Whether a log lets the writer say "done": some version shows what was asked for."""
+        return True
+
+    def _gained(self, log: tuple[Commit, ...]) -> bool:
+        """Whether its rows have come into the table, or those of the same application's name."""
+        return any(self.own <= commit.gained or (self.app and self.app == commit.app) for commit in log)
+
 
 class PlainAppend(Operation):
     """Delta's own append: files without an index."""
@@ -71,6 +79,9 @@ class PlainAppend(Operation):
     def attempt(self, log: tuple[Commit, ...], name: str, first: int) -> Attempt:
         file = File(name, self.own)
         return Attempt(Commit(self.writer, name, adds=frozenset({Add(file)}), gained=self.own))
+
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return self._gained(log)
 
 
 class Append(Operation):
@@ -105,6 +116,9 @@ class Append(Operation):
             return None
         return _tagged(follows, add.file, newer.metadata.last + 1, newer.metadata, is_new=True)
 
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return self._gained(log)
+
 
 def _tagged(commit: Commit, file: File, revision: int, metadata: Metadata, *, is_new: bool) -> Commit:
     add = Add(file, None, Tag(revision, file.rows))
@@ -133,6 +147,9 @@ class Overwrite(Operation):
             self.writer, name, removes=files, reads=files, gained=self.own, lost=lost, resets=True
         )
         return Attempt(_tagged(commit, file, 1, Metadata(), is_new=True))
+
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return self._gained(log)
 
 
 class Optimize(Operation):
@@ -190,6 +207,9 @@ class Delete(Operation):
         lost = frozenset(newest.rows) & self.rows
         return Attempt(Commit(self.writer, name, frozenset(adds), frozenset(removes), reads=files, lost=lost))
 
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return any(self.rows.isdisjoint(snapshot(log, version).rows) for version in range(len(log)))
+
 
 class Upgrade(Operation):
     """`table/maintain/upgrade.py`: files of before format 0.6 get the tags of today."""
@@ -202,6 +222,9 @@ class Upgrade(Operation):
         if not newest.is_legacy:
             return NOTHING
         return Attempt(_retagged(self.writer, name, newest, is_legacy=False))
+
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return not all(snapshot(log, version).is_legacy for version in range(len(log)))
 
 
 def _retagged(
@@ -246,6 +269,9 @@ class Restore(Operation):
         """What follows it."""
         return RestoreTags(self.writer)
 
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return any(commit.writer == self.writer and commit.resets for commit in log)
+
 
 class RestoreTags(Operation):
     """What follows a RESTORE of a version of before format 0.6: its files get their old tags back."""
@@ -269,3 +295,6 @@ class Convert(Operation):
         if metadata.last >= STAGING:
             return NOTHING
         return Attempt(Commit(self.writer, name, metadata=metadata.plus(STAGING, "none")))
+
+    def can_be_done(self, log: tuple[Commit, ...]) -> bool:
+        return any(snapshot(log, version).metadata.last >= STAGING for version in range(len(log)))
