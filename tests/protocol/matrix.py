@@ -11,13 +11,13 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from pyqbeast import QbeastTable
+from pyqbeast import QbeastTable, bridge
 from tests.protocol import gates
 from tests.protocol.child import Child
 from tests.protocol.gates import SCHEME, Held
@@ -26,7 +26,31 @@ from tests.protocol.replay import outcome, word_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "concurrency.md"
 
-Rows = frozenset[int]
+
+class Content(NamedTuple):
+    """What readers see of a table.
+
+    Attributes:
+        rows: `id` and `b` of each, in order. What an operation writes tells whose it is.
+        by: the table property of that name, which tells who has set it; empty where there is none.
+        columns: those of the writers.
+    """
+
+    rows: tuple[tuple[int, float], ...]
+    by: str = ""
+    columns: frozenset[str] = frozenset()
+
+    def plus(self, rows: Mapping[int, float]) -> Content:
+        """With rows, instead of those of the same ids."""
+        return self._replace(rows=_sorted({**dict(self.rows), **rows}))
+
+    def changed(self, row: int, writer: str) -> Content:
+        """With what a writer gives to a row, if it is there."""
+        return self.plus({row: _value(writer)}) if row in dict(self.rows) else self
+
+
+def _sorted(rows: Mapping[int, float]) -> tuple[tuple[int, float], ...]:
+    return tuple(sorted(rows.items()))
 
 
 class Operation(NamedTuple):
@@ -35,57 +59,89 @@ class Operation(NamedTuple):
     Attributes:
         title: as readers of the page know it.
         call: session, path and the writer's name.
-        effect: what it makes of the ids of a table, by the writer's name.
+        effect: what it makes of the content of a table, by the writer's name.
     """
 
     title: str
     call: Callable[[SparkSession, str, str], object]
-    effect: Callable[[Rows, str], Rows]
+    effect: Callable[[Content, str], Content]
 
 
-def _own(writer: str) -> Rows:
-    return frozenset({IDS[f"{writer}'s"]})
+def _rows(*names: str) -> dict[int, float]:
+    """`b` by `id`, as `real.rows` makes them."""
+    return {IDS[name]: IDS[name] / 2 for name in names}
+
+
+def _own(writer: str) -> dict[int, float]:
+    return _rows(f"{writer}'s")
+
+
+def _value(writer: str) -> float:
+    """What a writer gives to rows of others: inside of the range of all rows, so that no index has to grow."""
+    return float(IDS[f"{writer}'s"])
 
 
 def _sql(statement: str) -> Callable[[SparkSession, str, str], object]:
-    return lambda spark, path, writer: spark.sql(statement.format(table=f"delta.`{path}`", writer=writer))
-
-
-def _replace(spark: SparkSession, path: str, writer: str) -> None:
-    save(rows(spark, "c"), path, "overwrite", columnsToIndex=None, replaceWhere="id = 3", columnStats=None)
-
-
-def _merge(spark: SparkSession, path: str, writer: str) -> None:
-    source = "SELECT 40 AS id, 5 AS a, 5.0D AS b"
-    _sql(f"MERGE INTO {{table}} t USING ({source}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET b = s.b")(
-        spark, path, writer
+    return lambda spark, path, writer: spark.sql(
+        statement.format(table=f"delta.`{path}`", writer=writer, value=f"{_value(writer)}D")
     )
 
 
-_THEN = frozenset(IDS[row] for row in "abx")
-_NOW = _THEN | {IDS["c"]}
+def _replace(spark: SparkSession, path: str, writer: str) -> None:
+    frame = rows(spark, "c").selectExpr("id", "a", f"{_value(writer)}D as b")
+    save(frame, path, "overwrite", columnsToIndex=None, replaceWhere="id = 3", columnStats=None)
+
+
+_THEN = Content(_sorted(_rows("a", "b", "x")))
+NOW = _THEN.plus(_rows("c"))
+_UPDATE = "UPDATE {table} SET b = {value} WHERE id % 1000 = 1"
+_MERGE = (
+    "MERGE INTO {table} t USING (SELECT 40 AS id, {value} AS b) s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET b = s.b"
+)
 _ALTER = "ALTER TABLE {table} "
+
+
+def _appended(was: Content, writer: str) -> Content:
+    return was.plus(_own(writer))
+
+
+def _deleted(was: Content, writer: str) -> Content:
+    return was._replace(rows=tuple(row for row in was.rows if row[0] != 0))
+
+
+def _same(was: Content, writer: str) -> Content:
+    return was
+
 
 #: By their keys: those of the model have its names.
 OPERATIONS: dict[str, Operation] = {
-    "append": Operation("append", CALLS["append"], lambda ids, writer: ids | _own(writer)),
-    "grow": Operation("append out of range", CALLS["grow"], lambda ids, writer: ids | _own(writer)),
-    "plain append": Operation("append by plain Delta", CALLS["plain append"], lambda ids, w: ids | _own(w)),
-    "overwrite": Operation("overwrite", CALLS["overwrite"], lambda ids, writer: _own(writer)),
-    "replace where": Operation("overwrite, `replaceWhere`", _replace, lambda ids, writer: ids | {3}),
-    "delete": Operation("`delete`", CALLS["delete"], lambda ids, writer: ids - {0}),
-    "update": Operation(
-        "`UPDATE`", _sql("UPDATE {table} SET b = b + 1 WHERE id % 1000 = 1"), lambda ids, writer: ids
+    "append": Operation("append", CALLS["append"], _appended),
+    "grow": Operation("append out of range", CALLS["grow"], _appended),
+    "plain append": Operation("append by plain Delta", CALLS["plain append"], _appended),
+    "overwrite": Operation(
+        "overwrite", CALLS["overwrite"], lambda was, writer: was._replace(rows=_sorted(_own(writer)))
     ),
-    "merge": Operation("`MERGE`", _merge, lambda ids, writer: ids),
-    "optimize": Operation("`optimize`", CALLS["optimize"], lambda ids, writer: ids),
-    "restore": Operation("`RESTORE`", CALLS["restore"], lambda ids, writer: _THEN),
+    "replace where": Operation(
+        "overwrite, `replaceWhere`", _replace, lambda was, writer: was.plus({3: _value(writer)})
+    ),
+    "delete": Operation("`delete`", CALLS["delete"], _deleted),
+    "update": Operation("`UPDATE`", _sql(_UPDATE), lambda was, writer: was.changed(1, writer)),
+    "merge": Operation("`MERGE`", _sql(_MERGE), lambda was, writer: was.changed(40, writer)),
+    "optimize": Operation("`optimize`", CALLS["optimize"], _same),
+    "restore": Operation("`RESTORE`", CALLS["restore"], lambda was, writer: _THEN),
     "property": Operation(
-        "`SET TBLPROPERTIES`", _sql(_ALTER + "SET TBLPROPERTIES ('by' = '{writer}')"), lambda ids, writer: ids
+        "`SET TBLPROPERTIES`",
+        _sql(_ALTER + "SET TBLPROPERTIES ('by' = '{writer}')"),
+        lambda was, writer: was._replace(by=writer),
     ),
-    "column": Operation("`ADD COLUMN`", _sql(_ALTER + "ADD COLUMN by_{writer} INT"), lambda ids, writer: ids),
-    "convert": Operation("`convert`", CALLS["convert"], lambda ids, writer: ids),
-    "upgrade": Operation("`upgrade`", CALLS["upgrade"], lambda ids, writer: ids),
+    "column": Operation(
+        "`ADD COLUMN`",
+        _sql(_ALTER + "ADD COLUMN by_{writer} INT"),
+        lambda was, writer: was._replace(columns=was.columns | {f"by_{writer}"}),
+    ),
+    "convert": Operation("`convert`", CALLS["convert"], _same),
+    "upgrade": Operation("`upgrade`", CALLS["upgrade"], _same),
 }
 
 #: The operations of each kind of table.
@@ -129,19 +185,29 @@ def measure(
     while not held.is_over:
         held.pass_gate("GO")
     word = outcome(held)
-    expected = _NOW
+    expected = NOW
     if landed == "done":
         expected = OPERATIONS[meanwhile].effect(expected, "B")
     if word == "done":
         expected = OPERATIONS[under_way].effect(expected, "A")
     if landed not in ("done", "refused"):
         problems.append(f"the other was told {landed}")
-    found = sorted(row["id"] for row in spark.read.format("delta").load(path).select("id").collect())
-    if found != sorted(expected):
-        problems.append(f"the table holds {found}, not {sorted(expected)}")
+    found = content(spark, path)
+    if found != expected:
+        problems.append(f"the table holds {found}, not {expected}")
     if table != "plain" or ("convert" in pair and word == "done"):
         problems += map(str, QbeastTable.for_path(spark, path).verify("data").problems)
     return Cell(WORDS.get(word, word), tuple(problems))
+
+
+def content(spark: SparkSession, path: str) -> Content:
+    """What a table holds."""
+    frame = spark.read.format("delta").load(path)
+    return Content(
+        tuple(sorted((row["id"], row["b"]) for row in frame.select("id", "b").collect())),
+        bridge.TableLog(spark, path).configuration.get("by", ""),
+        frozenset(frame.columns) - {"id", "a", "b"},
+    )
 
 
 def told(spark: SparkSession, name: str, path: str) -> str:
