@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
     spark = gates.make_gated_session(folder)
     for line in sys.stdin:
         operation, path = json.loads(line)
-        print(json.dumps(matrix.told(spark, operation, path)), flush=True)
+        print(json.dumps(matrix.told(spark, operation, path, "B")), flush=True)
     spark.stop()
 
 

@@ -21,8 +21,9 @@ from pyqbeast import QbeastTable, bridge
 from tests.protocol import gates
 from tests.protocol.child import Child
 from tests.protocol.gates import SCHEME, Held
-from tests.protocol.real import CALLS, IDS, Tables, rows, save
+from tests.protocol.real import CALLS, IDS, Tables, is_deltas_alone, rows, save
 from tests.protocol.replay import outcome, word_of
+from tests.sweep.state import strays
 
 PAGE = Path(__file__).parents[2] / "docs" / "concurrency.md"
 
@@ -175,29 +176,49 @@ def pairs(table: str) -> Iterator[tuple[str, str]]:
 def measure(
     spark: SparkSession, tables: Tables, folder: Path, table: str, pair: tuple[str, str], other: Child | None
 ) -> Cell:
-    """Runs two operations on a table of a kind: B, in the other process if there is one, while A is about to commit."""
+    """Runs two operations on a table of a kind: B, in the other process if there is one, while A is about to commit.
+
+    Where A is in conflict, it runs once more.
+    """
     meanwhile, under_way = pair
     tables.copy(table, folder / "table")
-    path = f"{SCHEME}:{folder}/table"
+    path, others = f"{SCHEME}:{folder}/table", strays(folder / "table")
     held = Held(spark, folder, "A", lambda: OPERATIONS[under_way].call(spark, path, "A"))
     problems = ["the one under way ended before its commit"] if held.is_over else []
-    landed = other.call(meanwhile, path) if other else told(spark, meanwhile, path)
+    landed = other.call(meanwhile, path) if other else told(spark, meanwhile, path, "B")
     while not held.is_over:
         held.pass_gate("GO")
     word = outcome(held)
-    expected = NOW
-    if landed == "done":
-        expected = OPERATIONS[meanwhile].effect(expected, "B")
-    if word == "done":
+    problems += unexpected(landed, word)
+    expected = OPERATIONS[meanwhile].effect(NOW, "B") if landed == "done" else NOW
+    if word == "conflict":
+        left = strays(folder / "table") - others
+        if left and not is_deltas_alone(table, under_way):
+            problems.append(f"the one under way has left {sorted(left)}")
+        problems += differences(content(spark, path), expected)
+        again = told(spark, under_way, path, "A")
+        if again != "done":
+            problems.append(f"the one under way was told {again} when it ran again")
+    if word in ("done", "conflict"):
         expected = OPERATIONS[under_way].effect(expected, "A")
-    if landed not in ("done", "refused"):
-        problems.append(f"the other was told {landed}")
-    found = content(spark, path)
-    if found != expected:
-        problems.append(f"the table holds {found}, not {expected}")
+    problems += differences(content(spark, path), expected)
     if table != "plain" or ("convert" in pair and word == "done"):
         problems += map(str, QbeastTable.for_path(spark, path).verify("data").problems)
     return Cell(WORDS.get(word, word), tuple(problems))
+
+
+def unexpected(landed: str, under_way: str) -> Iterator[str]:
+    """What two operations at once are never told, where no call to the storage fails."""
+    if landed not in ("done", "refused"):
+        yield f"the other was told {landed}"
+    if under_way not in WORDS:
+        yield f"the one under way was told {under_way}"
+
+
+def differences(found: Content, expected: Content) -> Iterator[str]:
+    """How a table differs from what it should hold."""
+    if found != expected:
+        yield f"the table holds {found}, not {expected}"
 
 
 def content(spark: SparkSession, path: str) -> Content:
@@ -210,10 +231,10 @@ def content(spark: SparkSession, path: str) -> Content:
     )
 
 
-def told(spark: SparkSession, name: str, path: str) -> str:
-    """Runs an operation as the writer B; what it was told."""
+def told(spark: SparkSession, name: str, path: str, writer: str) -> str:
+    """Runs an operation as a writer; what it was told."""
     try:
-        OPERATIONS[name].call(spark, path, "B")
+        OPERATIONS[name].call(spark, path, writer)
     except Exception as error:
         return word_of(error)
     return "done"

@@ -130,3 +130,8 @@ CALLS: dict[str, Callable[[SparkSession, str, str], object]] = {
         rows(spark, f"{writer}'s").write.format("delta").mode("append").save(path)
     ),
 }
+
+
+def is_deltas_alone(table: str, name: str) -> bool:
+    """Whether Delta carries an operation out without us: it takes a commit that landed for failed, and leaves files."""
+    return name in ("plain append", "update", "merge") or (table, name) == ("plain", "delete")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.protocol import gates
 from tests.protocol.explore import explore
-from tests.protocol.real import Tables
+from tests.protocol.real import Tables, is_deltas_alone
 from tests.protocol.replay import replay
 from tests.protocol.scenarios import TRIED, groups, world
 from tests.protocol.walks import BLIND, ORDERS, Move, walk
@@ -25,9 +25,6 @@ from tests.protocol.world import OUTCOMES, Protocol, World, WriteSerializable
 _DEPTHS = ((2, 2, 2, 2), (3, 0, 1, 1), (3, 1, 1, 0))
 #: So many traces have each order and each answer among them: the rarest is in one of ten.
 ENOUGH = 100
-
-#: Operations of plain Delta tables, which Delta carries out alone.
-NOT_OURS = {("indexed", "plain append"), ("plain", "plain append"), ("plain", "delete")}
 
 
 def main() -> None:
@@ -70,7 +67,7 @@ def trace(seed: int) -> tuple[str, Sequence[str], list[Move], World]:
     chance = random.Random(seed)
     table = chance.choice(["indexed", *TRIED])
     # Delta's own commands tell a commit that landed as failed, where ours find out.
-    names = chance.choices([name for name in TRIED[table] if (table, name) not in NOT_OURS], k=3)
+    names = chance.choices([name for name in TRIED[table] if not is_deltas_alone(table, name)], k=3)
     # A writer whose commit has failed cannot look either: that takes two.
     start, operations = world(table, names, faults=chance.choice((1, 2)), crashes=1, runs=1)
     moves, end = walk(Protocol(operations), start, chance)
