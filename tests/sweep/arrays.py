@@ -130,7 +130,11 @@ class Sweep:
         failed = self.faults.failed
         self.faults.clear()
         found = _content(self.place)
-        result = self._judge(found, error) if failed else "none"
+        if not failed:
+            assert error is None, error
+            assert found == self.after, "no call failed, and the operation did not do its work"
+            return Outcome("none")
+        result = self._judge(found, error)
         if found != self.after:
             self.operation.change(f"faulty://{self.place}")
             assert _content(self.place) == self.after, "after a retry"

@@ -21,12 +21,15 @@ from tests.spark_session import make_session
 from tests.sweep import arrays, tables
 from tests.sweep.operations import OPERATIONS
 from tests.sweep.outcome import Outcome, Sweep, cases
-from tests.sweep.ways import Way
+from tests.sweep.ways import WAYS, Way
 
 
 def main() -> int:
     """How many cases were not as they should be, as an exit code."""
-    chosen = sys.argv[1:] or [each.name for each in (*OPERATIONS, *arrays.OPERATIONS)]
+    names = [each.name for each in (*OPERATIONS, *arrays.OPERATIONS)]
+    chosen = sys.argv[1:] or names
+    if unknown := sorted({*chosen} - {*names}):
+        sys.exit(f"no operation is called {', '.join(unknown)}; there are {', '.join(names)}")
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="pyqbeast-faults-") as name:
         folder = Path(name)
@@ -65,12 +68,15 @@ def as_an_ordinary_user() -> int:
 
 
 def sweep(one: Sweep, name: str) -> int:
-    """Runs all cases of an operation and prints what came of them; how many were wrong."""
+    """Runs all cases of an operation and prints what came of them; how many were wrong, ways without a failure too."""
+    silent = {way.name for way in WAYS}
     outcomes: Counter[str] = Counter()
     left: Counter[str] = Counter()
     started, wrong = time.monotonic(), 0
     for way, k in cases(one):
         outcome = attempt(one, way, k, left)
+        if isinstance(outcome, str) or outcome.result != "none":
+            silent.discard(way.name)
         if isinstance(outcome, str):
             wrong += 1
             operation, path = [call for call in one.calls if way.matches([call])][k - 1]
@@ -78,6 +84,9 @@ def sweep(one: Sweep, name: str) -> int:
         else:
             outcomes[f"{way.name} {outcome.result}"] += 1
             left.update(outcome.strays)
+    for way_name in sorted(silent):
+        wrong += 1
+        print(f"{name}: {way_name}: no call failed", flush=True)
     told = ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))
     seconds = time.monotonic() - started
     print(

@@ -20,5 +20,5 @@ def test_old_or_new_content_exactly(spark, faults, tmp_path, number, operation):
     sweep = Sweep(spark, faults, operation, tmp_path)
     # Each operation begins elsewhere, so that all ways have their turn.
     for way, k in some_cases(sweep, CASES, turn=number):
-        sweep.run(way, k)
+        assert sweep.run(way, k).result != "none"
     sweep.verified()
