@@ -134,7 +134,7 @@ class Sweep:
             assert error is None, error
             assert found == self.after, "no call failed, and the operation did not do its work"
             return Outcome("none")
-        result = self._judge(found, error)
+        result = self._judge(way, found, error)
         if found != self.after:
             self.operation.change(f"faulty://{self.place}")
             assert _content(self.place) == self.after, "after a retry"
@@ -152,7 +152,7 @@ class Sweep:
         assert not left, f"clean leaves {left}"
         assert _content(self.place) == self.after
 
-    def _judge(self, found: object, error: Exception | None) -> str:
+    def _judge(self, way: Way, found: object, error: Exception | None) -> str:
         assert found in (self.before, self.after), f"neither old nor new: {found}; {error!r}"
         if error is None:
             assert found == self.after, "the operation did not say that it failed"
@@ -163,6 +163,7 @@ class Sweep:
         assert any(cause in text for cause in CAUSES), f"the message does not name the cause: {error!r}"
         assert any(outcome in text for outcome in OUTCOMES), f"what became of the array? {error!r}"
         if isinstance(error, UncertainWriteError):
+            assert way.onwards, f"one failure does not make a commit uncertain: {error!r}"
             return "uncertain"
         assert found != self.after, f"the operation said that it failed, and has landed: {error!r}"
         return "old"

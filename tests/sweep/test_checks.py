@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.sweep import arrays, run
+from pyqbeast.core.errors import StorageError, UncertainWriteError
+from tests.sweep import arrays, run, tables
+from tests.sweep.operations import Operation
 from tests.sweep.outcome import Outcome
-from tests.sweep.ways import WAYS
+from tests.sweep.state import State
+from tests.sweep.ways import CAUSES, WAYS
 
 
 class Told:
@@ -59,3 +63,39 @@ def test_where_no_call_failed_the_array_is_changed_and_nothing_raised(tmp_path):
         sweep.operation = arrays.Operation("wrong", write.prepare, change)
         with pytest.raises(AssertionError):
             sweep.run(WAYS[0], beyond)
+
+
+def of_table(between=""):
+    """A sweep of a table whose rows all have another value afterwards, without a session."""
+    sweep = object.__new__(tables.Sweep)
+    sweep.operation = Operation("an operation", lambda *_: None, lambda *_: None, between=between)
+    sweep.place = Path("/somewhere/table")
+    sweep.before, sweep.after = State(0, ((1, "old"),)), State(2, ((1, "new"),), ("index",))
+    return sweep
+
+
+def failure(kind, said):
+    return kind(f"/somewhere/table: {CAUSES[0]}; {said}")
+
+
+BEFORE, ONWARDS = (next(way for way in WAYS if way.name == name) for name in ("before", "onwards"))
+
+
+@pytest.mark.parametrize("kind", [StorageError, UncertainWriteError])
+def test_between_two_commits_all_rows_are_there(kind):
+    sweep = of_table("a Delta table now")
+    error = failure(kind, "it is a Delta table now, and no row has changed")
+    sweep._judge(ONWARDS, State(1, sweep.after.rows), error)
+    for rows in ((), sweep.before.rows, sweep.after.rows * 2):
+        with pytest.raises(AssertionError, match="neither old nor new"):
+            sweep._judge(ONWARDS, State(1, rows), error)
+
+
+def test_one_failure_leaves_nobody_uncertain():
+    sweep = of_table()
+    error = failure(UncertainWriteError, "it may have landed")
+    assert (
+        sweep._judge(ONWARDS, sweep.before, error) == sweep._judge(ONWARDS, sweep.after, error) == "uncertain"
+    )
+    with pytest.raises(AssertionError, match="one failure"):
+        sweep._judge(BEFORE, sweep.before, error)
