@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import TableNotFoundError
@@ -47,12 +48,23 @@ def state_of(table: Path) -> State:
     rows: list[tuple[Any, ...]] = []
     for file in snapshot.files:
         columns = pq.read_table(table / url_decode(file.path), partitioning=None)
-        kept = zip(*(columns.column(name).to_pylist() for name in sorted(columns.column_names)), strict=True)
         gone = set(deleted_rows(table, file.path)) if file.deletion_vector else set()
-        rows += [row for number, row in enumerate(kept) if number not in gone]
+        rows += [row for number, row in enumerate(rows_of(columns)) if number not in gone]
     index = {key for key in snapshot.metadata.configuration if key.startswith("qbeast.")}
     index |= {"legacy tags" for file in snapshot.files if are_legacy(file.tags)}
-    return State(snapshot.version, tuple(sorted(rows, key=repr)), tuple(sorted(index)))
+    return State(snapshot.version, in_order(rows), tuple(sorted(index)))
+
+
+def rows_of(columns: pa.Table) -> list[tuple[Any, ...]]:
+    """The rows of a table of Arrow, their columns by name."""
+    return list(
+        zip(*(columns.column(name).to_pylist() for name in sorted(columns.column_names)), strict=True)
+    )
+
+
+def in_order(rows: list[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
+    """Rows as a state has them."""
+    return tuple(sorted(rows, key=repr))
 
 
 #: Files of the log that Delta itself looks after.

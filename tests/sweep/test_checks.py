@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from pyqbeast.core.errors import StorageError, UncertainWriteError
@@ -68,10 +70,14 @@ def test_where_no_call_failed_the_array_is_changed_and_nothing_raised(tmp_path):
 def of_table(between=""):
     """A sweep of a table whose rows all have another value afterwards, without a session."""
     sweep = object.__new__(tables.Sweep)
-    sweep.operation = Operation("an operation", lambda *_: None, lambda *_: None, between=between)
+    sweep.operation = Operation("an operation", nothing, nothing, between=between)
     sweep.place = Path("/somewhere/table")
     sweep.before, sweep.after = State(0, ((1, "old"),)), State(2, ((1, "new"),), ("index",))
     return sweep
+
+
+def nothing(*_, **__):
+    pass
 
 
 def failure(kind, said):
@@ -99,3 +105,40 @@ def test_one_failure_leaves_nobody_uncertain():
     )
     with pytest.raises(AssertionError, match="one failure"):
         sweep._judge(BEFORE, sweep.before, error)
+
+
+def test_spark_reads_the_rows_themselves(monkeypatch):
+    sweep = of_table()
+    sweep.spark, sweep.after = None, State(1, ((1, "x"), (2, "y")))
+    good = SimpleNamespace(verify=lambda: SimpleNamespace(ok=True))
+    monkeypatch.setattr(tables.QbeastTable, "for_path", lambda *_: good)
+
+    def reads(ids, names):
+        frame = SimpleNamespace(toArrow=lambda: pa.table({"name": names, "id": ids}))
+        monkeypatch.setattr(tables, "load", lambda *_: frame)
+        sweep.verified()
+
+    reads([2, 1], ["y", "x"])
+    for ids, names in (([1, 2], ["x", "x"]), ([1, 1], ["x", "x"]), ([1], ["x"])):
+        with pytest.raises(AssertionError, match="Spark reads"):
+            reads(ids, names)
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_what_has_landed_is_verified_before_it_is_done_again(monkeypatch, tmp_path, repeatable):
+    sweep, steps = of_table(), []
+
+    def change(*_):
+        steps.append("change")
+
+    sweep.operation = Operation("an operation", nothing, change, repeatable)
+    sweep.spark, sweep.place = None, tmp_path / "1" / "table"
+    sweep.place.mkdir(parents=True)
+    sweep.faults = SimpleNamespace(failed=1, path=str, clear=nothing, fail=nothing)
+    sweep.verified = lambda: steps.append("verified")
+    monkeypatch.setattr(sweep, "_place", lambda: sweep.place)
+    monkeypatch.setattr(tables, "state_of", lambda _: sweep.after)
+    monkeypatch.setattr(tables, "strays", lambda _: set())
+    sweep.others = set()
+    assert sweep.run(BEFORE, 1).result == "new"
+    assert steps == (["change", "verified", "change"] if repeatable else ["change"])
