@@ -26,6 +26,10 @@ from tests.sweep.state import kind_of, state_of, strays
 
 #: A driver is killed during one of its first changes.
 MOST_CHANGES = 6
+#: So many kills meet changes before their commits and behind them.
+ENOUGH = 20
+#: Seconds in which a driver at work makes a commit, also on a busy machine.
+SLOWEST = 300
 #: When, in shares of the time that changes take on this machine.
 LONGEST = 1.2
 
@@ -36,6 +40,7 @@ class Checker:
     def __init__(self, table: Path) -> None:
         self.table = table
         self.ids: set[int] = set()
+        #: All rows that a change has added or may have added, by their ids.
         self.rows: dict[int, tuple[Any, ...]] = {}
         self.outcomes: Counter[str] = Counter()
 
@@ -49,6 +54,7 @@ class Checker:
                 assert entry["read"] == sorted(self.ids), "Spark reads other rows"
             elif "begun" in entry:
                 in_flight = Change(**entry["begun"])
+                self.rows.update((row[2], row) for row in in_flight.rows())
             elif "done" in entry:
                 assert in_flight is not None
                 self.ids = in_flight.applied(self.ids)
@@ -66,12 +72,17 @@ class Checker:
             f"{len(set(found) - self.ids)} of {len(landed - self.ids)} new ones are there"
         )
         for row in state.rows:
-            assert self.rows.setdefault(row[2], row) == row, "a row has changed"
+            assert self.rows[row[2]] == row, f"a row has changed: {row}, and not {self.rows[row[2]]}"
         if in_flight is not None and landed != self.ids:
             self.outcomes[f"{in_flight.kind} {'landed' if set(found) == landed else 'left nothing'}"] += 1
         elif in_flight is not None:
             self.outcomes[f"{in_flight.kind} in flight"] += 1
         self.ids = set(found)
+
+    def check_met(self) -> None:
+        """Kills have met changes before their commits and behind them, or nothing is shown."""
+        for end in ("landed", "left nothing"):
+            assert any(each.endswith(end) for each in self.outcomes), f"no change {end}: {self.outcomes}"
 
 
 class Driver:
@@ -93,16 +104,23 @@ class Driver:
     def wait_for(self, key: str, count: int = 1) -> None:
         """Until the journal has so many entries of a kind."""
         while sum(key in entry for entry in self.told()) < count:
-            log = self._log.read_text(errors="replace")
-            assert self._process.poll() is None, f"the driver ended by itself: {log[-3000:]}"
+            self.check_alive()
             time.sleep(0.02)
 
     def wait_for_commit(self) -> None:
         """Until the log has one more commit; what Delta still does behind its commit is cut off then."""
         before = _commits(self._table)
-        deadline = time.monotonic() + 60
-        while _commits(self._table) == before and time.monotonic() < deadline:
+        deadline = time.monotonic() + SLOWEST
+        while _commits(self._table) == before:
+            self.check_alive()
+            assert time.monotonic() < deadline, f"no commit in {SLOWEST} s"
             time.sleep(0.001)
+
+    def check_alive(self) -> None:
+        """Only a kill ends a driver."""
+        assert self._process.poll() is None, (
+            f"the driver ended by itself: {self._log.read_text(errors='replace')[-3000:]}"
+        )
 
     def kill(self) -> None:
         """Ends the driver and its JVM as a crash would."""
@@ -136,6 +154,7 @@ def kill_once(
             driver.wait_for_commit()
         else:
             time.sleep(share * usual)
+        driver.check_alive()
     finally:
         driver.kill()
     return driver.told(), usual
@@ -162,6 +181,8 @@ def main() -> None:
             checker.follow(journal)
             if number % 10 == 0:
                 print(f"{number} kills: {dict(sorted(checker.outcomes.items()))}", flush=True)
+        if asked.kills >= ENOUGH:
+            checker.check_met()
         left = Counter(map(kind_of, strays(checker.table)))
         print(f"stayed behind: {dict(left) or 'nothing'}", flush=True)
         spark = make_session(folder)

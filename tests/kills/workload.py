@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyqbeast import QbeastTable
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.spark_session import make_session
-from tests.table.help import rows_2d, save
+from tests.table.help import save
 
 ROWS = 60
 
@@ -37,9 +38,22 @@ class Change:
     kind: str
     number: int = 0
 
+    def rows(self) -> list[tuple[int, float, int, str]]:
+        """The rows that it adds, their columns by name. What is in them follows from it and their ids."""
+        if self.kind not in ("append", "grow", "overwrite"):
+            return []
+        # Larger values than before make a new revision, as a rule.
+        factor = 2 + self.number // ROWS % 1_000 if self.kind == "grow" else 1
+        rows = []
+        for each in range(self.number, self.number + ROWS):
+            chance = random.Random(each)
+            a, b = chance.randrange(1_000_000) * factor, chance.randrange(100_000) / 100
+            rows.append((a, b, each, f"name {each % 100}"))
+        return rows
+
     def applied(self, ids: Iterable[int]) -> set[int]:
         """The ids of the rows that are there after it."""
-        new = set(range(self.number, self.number + ROWS))
+        new = {each for _, _, each, _ in self.rows()}
         if self.kind in ("append", "grow"):
             return {*ids, *new}
         if self.kind == "overwrite":
@@ -56,10 +70,9 @@ class Change:
             files = [file.path for file in read_snapshot(path).files]
             QbeastTable.for_path(spark, path).optimize(files=files)
         else:
-            # Larger values than before make a new revision, as a rule.
-            factor = 2 + self.number // ROWS % 1_000 if self.kind == "grow" else 1
-            rows = rows_2d(spark, ROWS, self.number).selectExpr("id", f"a * {factor}L as a", "b", "name")
-            save(rows, path, "overwrite" if self.kind == "overwrite" else "append", cubeSize=100)
+            columns = [*map(list, zip(*self.rows(), strict=True))]
+            frame = spark.createDataFrame(pa.table(columns, names=["a", "b", "id", "name"]))
+            save(frame, path, "overwrite" if self.kind == "overwrite" else "append", cubeSize=100)
 
 
 def changes(seed: int, first: int) -> Iterator[Change]:
