@@ -24,6 +24,11 @@ def first_id(writer: int, batch: int) -> int:
     return writer * 10**9 + batch * 100
 
 
+def batch_of(row: int) -> tuple[int, int]:
+    """The writer and the batch of the row with an id."""
+    return row // 10**9, row % 10**9 // 100
+
+
 def ids(writer: int, batch: int) -> range:
     """The ids of a batch."""
     return range(first_id(writer, batch), first_id(writer, batch) + ROWS)
@@ -54,16 +59,19 @@ def done(folder: Path, kind: str) -> set[tuple[int, int]]:
     return {(w, b) for each, w, b, outcome in entries(folder) if (each, outcome) == (kind, "done")}
 
 
+def told(folder: Path) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """The batches that are certainly there by now, and those of them that rows are certainly deleted of."""
+    return done(folder, "append") | done(folder, "insert"), done(folder, "delete")
+
+
 def expected(folder: Path) -> dict[int, int]:
     """Each id that the table has to hold, and how often the merger has marked it."""
-    rows = {}
-    for kind in ("append", "insert"):
-        for batch in done(folder, kind):
-            rows.update(dict.fromkeys(ids(*batch), 0))
+    written, deleted = told(folder)
+    rows = {row: 0 for batch in written for row in ids(*batch)}
     for writer, batch in done(folder, "merge"):
         for place in MERGED:
             rows[first_id(writer, batch) + place] += 1
-    for writer, batch in done(folder, "delete"):
+    for writer, batch in deleted:
         for place in DELETED:
             del rows[first_id(writer, batch) + place]
     return rows

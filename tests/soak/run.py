@@ -17,7 +17,7 @@ from statistics import median
 
 from pyqbeast import QbeastTable
 from tests.soak import journal
-from tests.soak.worker import rows, session
+from tests.soak.worker import CONTENT, rows, session
 
 #: The processes by their roles.
 PROCESSES = (
@@ -132,23 +132,35 @@ def _grown(taken: dict[str, list[tuple[int, int]]]) -> list[str]:
     return problems
 
 
+def differences(read: list[tuple[int, int, bool | None]], expected: dict[int, int]) -> list[str]:
+    """What is wrong with a table.
+
+    Args:
+        read: of each row its id, how often it is marked, and whether the rest of it is as it was written.
+        expected: each id that has to be there, and how often it has to be marked.
+    """
+    found = {row: marks for row, marks, _ in read}
+    wrong = {
+        "are lost": expected.keys() - found.keys(),
+        "are there and should not be": found.keys() - expected.keys(),
+        "are merged too often or not at all": {
+            row for row in expected.keys() & found.keys() if expected[row] != found[row]
+        },
+        "hold what nobody wrote": {row for row, _, is_right in read if not is_right},
+    }
+    problems = [] if len(read) == len(found) else ["a row is there twice"]
+    return problems + [f"{len(ids)} rows {what}: {sorted(ids)[:10]}" for what, ids in wrong.items() if ids]
+
+
 def _checked(folder: Path) -> list[str]:
     spark = session(folder, "end")
     table = QbeastTable.for_path(spark, str(folder / "table"))
-    read = table.df().select("id", "marks").collect()
-    found = {row["id"]: row["marks"] for row in read}
-    expected = journal.expected(folder)
-    problems = [] if len(read) == len(found) else ["a row is there twice"]
-    lost, more = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
-    problems += [f"{len(lost)} rows are lost: {lost[:10]}"] if lost else []
-    problems += [f"{len(more)} rows are there and should not be: {more[:10]}"] if more else []
-    marks = [each for each in expected.keys() & found.keys() if expected[each] != found[each]]
-    problems += (
-        [f"{len(marks)} rows are merged too often or not at all: {sorted(marks)[:10]}"] if marks else []
-    )
+    right = " and ".join(f"{name} = {text}" for name, text in CONTENT.items())
+    read = [tuple(row) for row in table.df().selectExpr("id", "marks", right).collect()]
+    problems = differences(read, journal.expected(folder))
     report = table.verify("data")
     problems += [] if report.ok else [str(report)]
-    print(f"{len(found)} rows in {report.files} files at the end")
+    print(f"{len(read)} rows in {report.files} files at the end")
     spark.stop()
     return problems
 

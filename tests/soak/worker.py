@@ -21,6 +21,14 @@ from tests.soak.journal import DELETED, MERGED, MERGER, ROWS, WRITERS, Journal
 #: Seconds of a round. In its last ones some processes rest: an append is a conflict for every delete that has begun,
 #: and both are one for every merge.
 _ROUND = 60
+#: What a row holds follows from its id, which tells its writer and its batch. One in twenty batches of a writer is,
+#: as a rule, out of the range of all before, and the table gets a new revision for it.
+CONTENT = {
+    "a": "pmod(xxhash64(id), 1000)"
+    f" + if(id div 1000000000 < {MERGER} and (id % 1000000000 div 100 + 5 * (id div 1000000000)) % 20 = 0,"
+    " 5000 * (id % 1000000000 div 100), 0)",
+    "b": "pmod(xxhash64(id, 2L), 10000) / 100.0D",
+}
 
 
 class Soak:
@@ -81,25 +89,20 @@ def session(folder: Path, name: str) -> SparkSession:
     return spark
 
 
-def rows(spark: SparkSession, writer: int, batch: int, grown: int = 0) -> DataFrame:
+def rows(spark: SparkSession, writer: int, batch: int) -> DataFrame:
     """The rows of a batch."""
     batch_ids = journal.ids(writer, batch)
-    return spark.range(batch_ids.start, batch_ids.stop, 1, 1).select(
-        "id",
-        (F.pmod(F.xxhash64("id"), F.lit(1_000)) + F.lit(grown)).alias("a"),
-        (F.rand(batch) * 100).alias("b"),
-        F.lit(0).alias("marks"),
-    )
+    content = [F.expr(text).alias(name) for name, text in CONTENT.items()]
+    frame = spark.range(batch_ids.start, batch_ids.stop, 1, 1)
+    return frame.select("id", *content, F.lit(0).alias("marks"))
 
 
 def write(soak: Soak) -> None:
-    """Appends a batch; now and then one out of the range, for which the table gets a new revision."""
+    """Appends a batch."""
     soak.rest_after(25)
     soak.turns += 1
     writer, batch = WRITERS[soak.number], soak.turns
-    grown = 5_000 * soak.turns if soak.chance.random() < 0.05 else 0
-    frame = rows(soak.spark, writer, batch, grown)
-    target = frame.write.format("qbeast").mode("append")
+    target = rows(soak.spark, writer, batch).write.format("qbeast").mode("append")
     soak.told("append", writer, batch, lambda: target.save(soak.path))
 
 
@@ -150,13 +153,14 @@ def merge(soak: Soak) -> None:
 
 
 def read(soak: Soak) -> None:
-    """A version holds each batch whole, without what was deleted of it at once, and no row twice."""
+    """A version holds each batch that was told of before it, whole but for what one delete takes, and no row twice."""
+    told = journal.told(soak.folder)
     version = soak.spark.sql(f"DESCRIBE HISTORY delta.`{soak.path}` LIMIT 1").first()["version"]
     frame = soak.spark.read.format("qbeast").option("versionAsOf", version).load(soak.path)
     columns = QbeastTable.for_path(soak.spark, soak.path).latest_revision.hashed_columns
     # A filter by this hash would be a sample itself.
     weights = [tuple(row) for row in frame.select("id", F.hash(*columns)).collect()]
-    whole([each for each, _ in weights])
+    whole([each for each, _ in weights], *told)
     sampled = [row["id"] for row in frame.sample(0.2).select("id").collect()]
     lightest(sampled, weights, 0.2)
     soak.journal.say("read", 0, version, "done")
@@ -164,9 +168,10 @@ def read(soak: Soak) -> None:
 
 def read_without_spark(soak: Soak) -> None:
     """The same by another reader of Delta tables."""
+    told = journal.told(soak.folder)
     table = DeltaTable(soak.path)
     result = QueryBuilder().register("t", table).execute("select id from t").read_all()
-    whole(result.column("id").to_pylist())
+    whole(result.column("id").to_pylist(), *told)
     soak.journal.say("read", 0, table.version(), "done")
     time.sleep(1)
 
@@ -180,15 +185,24 @@ def lightest(sampled: list[int], weights: list[tuple[int, int]], fraction: float
     )
 
 
-def whole(found: list[int]) -> None:
-    """Each batch is there whole, but for the rows that one delete takes."""
+def whole(found: list[int], written: set[tuple[int, int]], deleted: set[tuple[int, int]]) -> None:
+    """Each batch is there whole, but for the rows that one delete takes.
+
+    Args:
+        found: the ids of all rows.
+        written: batches that have to be there.
+        deleted: batches whose delete has to be there.
+    """
     assert len(set(found)) == len(found), "a row is there twice"
-    batches: dict[int, set[int]] = {}
+    batches: dict[tuple[int, int], set[int]] = {batch: set() for batch in written}
     for each in found:
-        batches.setdefault(each // 100, set()).add(each % 100)
+        batches.setdefault(journal.batch_of(each), set()).add(each % 100)
     everything = set(range(ROWS))
     for batch, places in batches.items():
-        assert places in (everything, everything - DELETED), f"batch {batch} holds {sorted(places)}"
+        left = everything - DELETED
+        assert places == left or (places == everything and batch not in deleted), (
+            f"batch {batch} holds {sorted(places)}"
+        )
 
 
 def stream(soak: Soak) -> None:
