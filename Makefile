@@ -64,7 +64,7 @@ test-catalogs: setup ## Keep names in a Hive metastore, inside the session and a
 fuzz: setup ## Treat random tables and plain Delta tables alike for SECONDS (600) and compare them after each step
 	$(RUN) python -m tests.fuzz.run --seconds $(or $(SECONDS),600)
 
-faults: setup ## Let each call to the storage fail once, in every way, for each operation; an hour on an idle machine
+faults: setup ## Let each call to the storage fail once, in every way, for each operation listed in tests/sweep; an hour on an idle machine
 	$(RUN) python -m tests.sweep.run
 
 kills: setup ## Kill a driver KILLS (100) times at random points and compare the table with its journal; half an hour
