@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyqbeast import tiledb
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import LAST_REVISION, REVISION_PREFIX
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.format.types import epoch_milliseconds
@@ -35,7 +36,7 @@ class Target(NamedTuple):
 
     Attributes:
         parse: takes any bytes.
-        seeds: good ones.
+        seeds: good ones, none of which it refuses.
     """
 
     parse: Callable[[bytes], object]
@@ -104,14 +105,29 @@ def _checkpoint(data: bytes) -> None:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
-            lines.append(row)
+            lines.append(_without_empty(row))
     try:
-        rows = pa.Table.from_pylist(lines)
+        # Of a list of dicts a table would take the columns of the first one alone.
+        rows = pa.Table.from_struct_array(pa.array(lines))
         out = pa.BufferOutputStream()
         pq.write_table(rows, out)
-    except (pa.ArrowException, TypeError, OverflowError, UnicodeError, ValueError, NotImplementedError):
-        return
+    except (
+        pa.ArrowException,
+        TypeError,
+        OverflowError,
+        UnicodeError,
+        ValueError,
+        NotImplementedError,
+    ) as error:
+        raise FormatError("Parquet has no types for these rows") from error
     _table(f"{0:020d}.checkpoint.parquet", out.getvalue().to_pybytes())
+
+
+def _without_empty(value: object) -> object:
+    """A value of JSON without the objects that hold nothing, which Parquet has no type for."""
+    if isinstance(value, dict):
+        return {key: _without_empty(each) for key, each in value.items() if each != {}}
+    return [_without_empty(each) for each in value] if isinstance(value, list) else value
 
 
 def _descriptor(data: bytes) -> None:
@@ -201,6 +217,7 @@ def targets() -> dict[str, Target]:
     stated = [json.dumps({f"{t.column}_min": 0, f"{t.column}_max": 9}).encode() for t in indexed]
     inline = DeletionVector([1, 5]).to_inline()
     schemas = _array_files(lambda name: name.startswith("__schema/") and "enum" not in name)
+    enumerations = _array_files(lambda name: name.startswith("__schema/__enumerations/"))
     deletes = _array_files(lambda name: name.endswith(".del"))
     fragments = _array_files(lambda name: name.endswith("__fragment_metadata.tdb"))
     data = _array_files(lambda name: name.startswith("__fragments/") and not name.endswith("metadata.tdb"))
@@ -222,6 +239,7 @@ def targets() -> dict[str, Target]:
             lambda data: parse_column_spec(_text(data)), [b"a:hashing", b"`x y`:quantiles"]
         ),
         "array schema": Target(_array_with(schemas, _in_tile), _seeds(schemas, _payload)),
+        "array enumeration": Target(_array_with(enumerations, _in_tile), _seeds(enumerations, _payload)),
         "array deletes": Target(_array_with(deletes, _in_tile), _seeds(deletes, _payload)),
         "fragment footer": Target(_array_with(fragments, _as_footer), _seeds(fragments, _footer)),
         "fragment metadata": Target(_array_with(fragments, _whole), _seeds(fragments, bytes)),
