@@ -23,6 +23,9 @@ from tests.fuzz.settings import random_settings
 from tests.fuzz.shapes import random_shape
 from tests.fuzz.twin import FoundError, Operation, Pair
 
+#: How the steps after which the tables were compared are counted, beside the samples.
+COMPARED = "steps compared"
+
 
 @dataclass(frozen=True)
 class Case:
@@ -123,7 +126,7 @@ def carry_out(
     refusals: list[str],
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Does one operation to both tables and compares them; the one that makes them is the first.
+    """Does one operation to both tables and compares them, also where it was refused; the first one makes them.
 
     Raises:
         FoundError: they differ.
@@ -132,13 +135,16 @@ def carry_out(
     is_first = pair.ours.version < 0
     before = pair.ours.version, pair.twin.version
     ids = None if is_first else checks.row_ids(pair)
-    if not do(pair, operation, settings, refusals, say):
-        if is_first:
-            raise NoTableError
-        return
+    is_done = do(pair, operation, settings, refusals, say)
+    if is_first and not is_done:
+        raise NoTableError
     checks.compare(pair, rng)
     scans.check_scan(pair, rng)
     checks.check_index(pair)
+    pair.samples[COMPARED] += 1
+    # What was refused has left both tables as they were, and there is no new version to tell of.
+    if not is_done:
+        return
     if not is_first and not operation.moves:
         checks.check_changes(pair, before)
         checks.check_row_ids(ids, checks.row_ids(pair))

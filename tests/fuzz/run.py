@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz.run`: cases one after the other until the time is up; ends with 1 where one has failed."""
+"""`python -m tests.fuzz.run`: cases one after the other until the time is up.
+
+It ends with 1 where one has failed, and where too little was compared to tell.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.fuzz.cases import Case, Outcome, run_case
+from tests.fuzz.cases import COMPARED, Case, Outcome, run_case
 from tests.fuzz.settings import QUICK
 from tests.fuzz.shrink import shrink
 from tests.machine import RUNS_ONCE
@@ -22,6 +25,9 @@ from tests.spark_session import make_session
 #: The Java compiler's second stage takes longer than it saves with tables so small. Without it the JVM reserves 48 MB
 #: for compiled code; a long run fills them, and all that comes later is interpreted.
 JAVA_OPTIONS = f"{RUNS_ONCE} -XX:ReservedCodeCacheSize=400m"
+
+#: What has to happen in a run, and how many steps it may take at the most until it does.
+EXPECTED = {"pruned": 100, "scanned": 100, "estimated": 1_000}
 
 
 def main() -> int:
@@ -56,12 +62,13 @@ def _run(asked: argparse.Namespace, folder: Path) -> int:
 
 def _search(run: Callable[..., Outcome], asked: argparse.Namespace) -> int:
     start = time.monotonic()
-    steps, failures, refusals, samples = 0, [], Counter(), Counter()
+    made, steps, failures, refusals, samples = 0, 0, [], Counter(), Counter()
     for seed in itertools.count(asked.seed):
         if time.monotonic() - start > asked.seconds:
             break
         outcome = run(Case(seed, tuple(range(asked.steps + 1))), start + asked.seconds)
         steps += outcome.steps
+        made += outcome.samples[COMPARED] > 0
         samples.update(outcome.samples)
         refusals.update(outcome.refusals)
         if outcome.failure is None:
@@ -81,7 +88,23 @@ def _search(run: Callable[..., Outcome], asked: argparse.Namespace) -> int:
     print(f"samples: {dict(samples)}")
     for text, times in refusals.most_common():
         print(f"{times} × {text}")
-    return int(bool(failures))
+    missing = _missing(seed - asked.seed, made, samples)
+    for text in missing:
+        print(f"too little was compared: {text}")
+    return int(bool(failures or missing))
+
+
+def _missing(cases: int, made: int, samples: Counter[str]) -> list[str]:
+    """What a run had to compare and has not: no failure says little then."""
+    compared = samples[COMPARED]
+    missing = [
+        f"{compared} steps, and nothing was {kind}"
+        for kind, most in EXPECTED.items()
+        if compared >= most and not samples[kind]
+    ]
+    if not made or 2 * made < cases:
+        missing.append(f"the tables of {made} of {cases} cases could be made")
+    return missing
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -61,7 +61,7 @@ class Pair:
     most_rows: int | None = None
     next_key: int = 0
     moves: int = 0
-    #: How many samples were cut by weight, and how many not.
+    #: How many samples were cut by weight, and how many not; and what else was compared how often.
     samples: Counter[str] = field(default_factory=Counter)
     #: Whether Delta may have left cubes without a parent.
     may_have_gaps: bool = False
