@@ -5,6 +5,7 @@ python -m tests.cluster.drivers MASTER FOLDER TABLE FIRST appends rows that are 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,7 +21,7 @@ def kill_driver(master: str, place: Path, first: int, later: float) -> None:
     """Starts a driver that appends, and kills it so many seconds after the first file of the append is there.
 
     Raises:
-        AssertionError: the append landed before.
+        AssertionError: the append landed before, or the driver ended by itself.
     """
     before, version = set(place.rglob("*.parquet")), read_snapshot(str(place)).version
     arguments = [master, str(place.parent), str(place), str(first)]
@@ -34,8 +35,10 @@ def kill_driver(master: str, place: Path, first: int, later: float) -> None:
             assert time.monotonic() < deadline, "the driver wrote no file"
             time.sleep(0.005)
         time.sleep(later)
+        assert driver.poll() is None, "the driver ended before it was killed"
     finally:
-        os.killpg(driver.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(driver.pid, signal.SIGKILL)
         driver.wait()
     assert read_snapshot(str(place)).version == version, "the append landed before the driver was killed"
 

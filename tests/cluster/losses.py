@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -30,6 +31,7 @@ class StageWatch(threading.Thread):
         self._tracker = spark.sparkContext.statusTracker()
         self._cluster, self._kill_in = cluster, kill_in
         self._over = threading.Event()
+        self._error: Exception | None = None
 
     def __enter__(self) -> StageWatch:
         self._seen = set(self._tracker.getActiveStageIds())
@@ -39,8 +41,16 @@ class StageWatch(threading.Thread):
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self.join()
+        if self._error is not None:
+            raise self._error
 
     def run(self) -> None:
+        try:
+            self._watch()
+        except Exception as error:
+            self._error = error
+
+    def _watch(self) -> None:
         while not self._over.wait(0.002):
             for stage in self._tracker.getActiveStageIds():
                 info = self._tracker.getStageInfo(stage)
@@ -81,9 +91,19 @@ def each_stage(
     return killed
 
 
-def dying_workers(rows: DataFrame) -> DataFrame:
-    """The same rows through Python, whose worker dies at the first attempt of each stage's second task."""
-    return troubled(rows, lambda: os.kill(os.getpid(), signal.SIGKILL))
+def dying_workers(rows: DataFrame, deaths: Path) -> DataFrame:
+    """The same rows through Python, whose worker dies at the first attempt of each stage's second task.
+
+    Each death leaves a file in the folder `deaths`, which has the number of the stage.
+    """
+
+    def die() -> None:
+        context = TaskContext.get()
+        assert context is not None
+        (deaths / str(context.stageId())).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return troubled(rows, die)
 
 
 def slow_workers(rows: DataFrame) -> DataFrame:

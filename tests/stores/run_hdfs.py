@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -50,12 +50,17 @@ def main() -> None:
 def a_node_dies(spark: SparkSession, hdfs: Hdfs, path: str) -> None:
     """One of the two data nodes is stopped while a write makes its files."""
     rows = 400_000
-    killed = threading.Timer(1, lambda: hdfs.tell("kill 0"))
-    killed.start()
-    started = time.monotonic()
-    save(rows_2d(spark, rows).repartition(8), path, cubeSize=5_000)
-    assert time.monotonic() - started > 1, "the write was over before the data node died"
-    killed.join()
+
+    def kill() -> None:
+        time.sleep(1)
+        hdfs.tell("kill 0")
+
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill)
+        started = time.monotonic()
+        save(rows_2d(spark, rows).repartition(8), path, cubeSize=5_000)
+        assert time.monotonic() - started > 1, "the write was over before the data node died"
+    killed.result()
     # Delta answers a count from the log.
     assert ids(load(spark, path)) == list(range(rows))
     hdfs.tell("revive")
