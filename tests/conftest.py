@@ -125,6 +125,18 @@ def table_path(tmp_path):
     return str(tmp_path / "table")
 
 
+@pytest.fixture(scope="session")
+def beside_spark(request):
+    """Compares tables for `--scans`, and ends the run with an error where it had none to compare."""
+    from tests.scanning.beside_spark import BesideSpark
+
+    beside = BesideSpark()
+    yield beside
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\nversions of tables by a scan and by Spark: {beside}")
+    beside.end()
+
+
 @pytest.fixture(autouse=True)
 def scans(request):
     """With `--scans`, compares what scans and Spark read of the tables that a test has left."""
@@ -133,7 +145,6 @@ def scans(request):
         return
     # Asked for first, and so taken down last.
     spark, folder = request.getfixturevalue("spark"), request.getfixturevalue("tmp_path")
+    beside = request.getfixturevalue("beside_spark")
     yield
-    from tests.scanning.beside_spark import compare_tables
-
-    compare_tables(spark, folder)
+    beside.compare_tables(spark, folder)
