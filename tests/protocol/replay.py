@@ -46,7 +46,8 @@ def word_of(error: BaseException | None) -> str:
         return "refused"
     if isinstance(error, CommitConflictError) or is_conflict(error):
         return "conflict"
-    if isinstance(error, QbeastError | PySparkException):
+    # A statement of SQL raises what storage says as PySpark gets it from Java.
+    if isinstance(error, QbeastError | PySparkException | Py4JJavaError):
         return "failed"
     raise error
 
