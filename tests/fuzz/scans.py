@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 import pyqbeast
 from pyqbeast import Scan, UnsupportedError
+from pyqbeast.approximate.estimate.rounding import MORE_PLACES
 from pyqbeast.verification.without_spark import verify_log
 from tests.fuzz.shapes import KEY
 from tests.fuzz.twin import FoundError, Pair
@@ -98,7 +99,7 @@ def _check_estimate(narrowed: Scan, condition: str, truth: pa.Table, number: int
         except UnsupportedError:
             continue
         for name, value in exactly.items() if "exact" in how else ():
-            if not _is_near(row[name], value, pc.max(pc.abs(values)).as_py()):
+            if not _is_near(row[name], value, pc.max(pc.abs(values)).as_py(), _rounded_by(kept, column)):
                 raise FoundError(
                     f"{name} of {column} of a scan\nwhere {condition} it is {value}, and not {row}"
                 )
@@ -115,7 +116,13 @@ def _is_number(of: pa.DataType) -> bool:
     return pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of)
 
 
-def _is_near(found: float | None, value: float | None, largest: float | None) -> bool:
+def _rounded_by(rows: pa.Table, column: str) -> float:
+    """By how much the mean of a column may be rounded: that of decimals has four places more than they, as in Spark."""
+    of = rows.schema.field(column).type
+    return float(Decimal(5).scaleb(-of.scale - MORE_PLACES - 1)) if pa.types.is_decimal(of) else 0.0
+
+
+def _is_near(found: float | None, value: float | None, largest: float | None, rounded_by: float) -> bool:
     """Whether two means or spreads of values are one, as far as doubles as large as these can tell.
 
     What is beyond all doubles Arrow tells otherwise.
@@ -124,7 +131,7 @@ def _is_near(found: float | None, value: float | None, largest: float | None) ->
         return found is value
     if not all(map(math.isfinite, (found, value, largest))):
         return True
-    return math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6 + 1e-13 * largest)
+    return math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6 + 1e-13 * largest + rounded_by)
 
 
 def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:
