@@ -206,7 +206,7 @@ def whole(found: list[int], written: set[tuple[int, int]], deleted: set[tuple[in
 
 
 def stream(soak: Soak) -> None:
-    """Rows go through a stream into a table of their own; the query is stopped anywhere and started again."""
+    """Rows go through a stream into a table of their own; the query is stopped anywhere but in its first batch, and started again."""
     soak.turns += 1
     source, target = str(soak.folder / "stream-source"), str(soak.folder / "stream-table")
     rows(soak.spark, MERGER, soak.turns).write.format("delta").mode("append").save(source)
@@ -219,6 +219,9 @@ def stream(soak: Soak) -> None:
         .option("cubeSize", "500")
         .start(target)
     )
+    if soak.turns == 1:
+        # Spark refuses a checkpoint of which it has begun the first batch and not written what that is to read.
+        query.processAllAvailable()
     time.sleep(soak.chance.random() * 4)
     query.stop()
     error = query.exception()
