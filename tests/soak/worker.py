@@ -206,7 +206,7 @@ def whole(found: list[int], written: set[tuple[int, int]], deleted: set[tuple[in
 
 
 def stream(soak: Soak) -> None:
-    """Rows go through a stream into a table of their own; the query is stopped anywhere but in its first batch, and started again."""
+    """Rows go through a stream into a table of their own; the query is stopped anywhere behind its first batch."""
     soak.turns += 1
     source, target = str(soak.folder / "stream-source"), str(soak.folder / "stream-table")
     rows(soak.spark, MERGER, soak.turns).write.format("delta").mode("append").save(source)
