@@ -103,12 +103,14 @@ class IndexedSnapshot:
         Delta goes by a name that is left over from a mapping, and other writers by the table's own. What is left over
         may even be the name of another column.
         """
-        names: dict[str, str | None] = {}
-        for field in self.snapshot.metadata.fields:
-            name, metadata = field["name"], field.get("metadata")
-            by_delta = name_in_files(name, metadata, "name")
-            names[name] = by_delta if by_delta == self.physical_names[name] else None
-        return names
+        by_delta = {
+            field["name"]: name_in_files(field["name"], field.get("metadata"), "name")
+            for field in self.snapshot.metadata.fields
+        }
+        return {
+            name: by_delta[name] if by_delta[name] == own else None
+            for name, own in self.physical_names.items()
+        }
 
     @cached_property
     def files(self) -> list[LoggedFile]:

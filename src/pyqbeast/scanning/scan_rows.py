@@ -160,7 +160,8 @@ class ScanRows:
         """See `RowReader`."""
         columns = self.group_names
         kinds = [_group_kind(self._request.schema.field(name).type) for name in columns]
-        names = [self._index.names_in_statistics[name] for name in columns]
+        in_statistics = self._index.names_in_statistics
+        names = [in_statistics[name] for name in columns]
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
         spans = [
             tuple(
