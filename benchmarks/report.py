@@ -62,7 +62,7 @@ def _section(result: Result) -> Iterator[str]:
 def _setting(result: Result) -> str:
     machine, versions, options = (result.setting[name] for name in ("machine", "versions", "options"))
     told = [f"{name} {value}" for name, value in options.items() if name not in ("size", "rounds")]
-    told += [f"rounds {_in_words(result.cases)}"]
+    told += [f"rounds {_rounds(result.cases)}"]
     told += [f"seed {result.setting['seed']}"]
     on = f"{machine['processor']}, {machine['cores']} cores, {machine['memory GiB']} GiB"
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -71,7 +71,7 @@ def _setting(result: Result) -> str:
     )
 
 
-def _in_words(cases: Sequence[Measured]) -> str:
+def _rounds(cases: Sequence[Measured]) -> str:
     """How often the cases were asked after the first call."""
     rounds = sorted({len(readings) for case in cases for readings in case.warm.values()})
     return " and ".join(map(str, rounds))
