@@ -29,7 +29,7 @@ def make_log(spark: SparkSession, path: str) -> None:
     It is made under another path, as Delta remembers a log by its path.
     """
     first = f"{path}-first"
-    rest, adds = small_log(spark, first)
+    rest, adds = small_log(spark, first, FILES)
     name = "@"
     lines = []
     for add in adds:

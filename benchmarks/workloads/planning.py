@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks import lab as peers
 from benchmarks.lab import Lab
 from benchmarks.measure import Case, Peer
+from pyqbeast.core.format.constants import TAG_KEY_ROWS
+from pyqbeast.core.format.key_frequency import parse_key_frequency
 
 FILES = 100_000
 _FILTER = "b < 10"
@@ -23,14 +25,17 @@ Query = Callable[[DataFrame], DataFrame]
 
 def cases(lab: Lab) -> Iterator[Case]:
     """The first call of all reads the log; each peer has a copy of its own."""
-    for what, query in (
-        ("1 % sample", _sample),
-        ("box and 1 % sample", lambda table: _sample(_box(table))),
-        ("box", _box),
+    for what, query, share in (
+        ("1 % sample", _sample, 0.5),
+        ("box and 1 % sample", lambda table: _sample(_box(table)), 0.25),
+        ("box", _box, 0.5),
     ):
         yield Case(
             f"{what} of {FILES:,} files",
-            {peers.OURS: _planner(lab, peers.OURS, query), peers.PLAIN: _planner(lab, peers.PLAIN, _box)},
+            {
+                peers.OURS: _planner(lab, peers.OURS, query, share),
+                peers.PLAIN: _planner(lab, peers.PLAIN, _box, 0.5),
+            },
             goal="≤ 1.1 × Delta's planning of the box",
         )
 
@@ -43,7 +48,8 @@ def _sample(table: DataFrame) -> DataFrame:
     return table.sample(fraction=0.01)
 
 
-def _planner(lab: Lab, peer: str, query: Query) -> Peer:
+def _planner(lab: Lab, peer: str, query: Query, share: float) -> Peer:
+    """Times the planning of a query that opens less than a share of the files."""
     path = str(lab.folder / f"planning-{peer}")
 
     def before(number: int) -> None:
@@ -54,7 +60,12 @@ def _planner(lab: Lab, peer: str, query: Query) -> Peer:
         # The names stay in the JVM: to fetch them takes two to three times as long as to plan.
         return query(lab.read(peer, path))._jdf.inputFiles()
 
-    return Peer(run, before, lambda files: {"files": len(files)})
+    def counts(files: Any) -> dict[str, float]:  # noqa: ANN401 (an array of Java)
+        if len(files) > share * FILES:
+            raise AssertionError(f"{peer} opens {len(files):,} of {FILES:,} files: nothing was left out")
+        return {"files": len(files)}
+
+    return Peer(run, before, counts)
 
 
 def make_table(spark: SparkSession, path: str, *, is_indexed: bool) -> None:
@@ -63,7 +74,7 @@ def make_table(spark: SparkSession, path: str, *, is_indexed: bool) -> None:
     It is made under another path, as Delta remembers a log by its path.
     """
     first = f"{path}-first"
-    rest, adds = small_log(spark, first)
+    rest, adds = small_log(spark, first, FILES)
     if not is_indexed:
         adds = [{**add, "tags": {}} for add in adds]
         for action in rest:
@@ -77,11 +88,23 @@ def make_table(spark: SparkSession, path: str, *, is_indexed: bool) -> None:
     Path(first).rename(path)
 
 
-def small_log(spark: SparkSession, path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Makes an indexed table of some forty files; see `log_of`."""
+def small_log(
+    spark: SparkSession, path: str, files: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Makes an indexed table of some forty files; see `log_of`.
+
+    They are going to be copied to so many. Each key is in all copies of its file, and the tags say so: the weights of
+    so many rows of as many keys would be those of rows that somebody chose, of which no sample is taken.
+    """
     frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
     frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(path)
-    return log_of(path)
+    rest, adds = log_of(path)
+    copies = -(-files // len(adds))
+    for add in adds:
+        key = parse_key_frequency(add["tags"])
+        assert key is not None
+        add["tags"][TAG_KEY_ROWS] = key._replace(rows=key.rows * copies).to_tag()
+    return rest, adds
 
 
 def log_of(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
