@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import pyqbeast
 from tests.conftest import GOLDEN_ROOTS
@@ -35,11 +37,69 @@ def life(spark: SparkSession, path: str) -> None:
     left += range(3 * ROWS, 3 * ROWS + 100)
     assert ids(load(spark, path)) == left
     samples_exactly(spark, path)
+    left = changed_in_place(spark, path, left)
+    before = version_of(spark, path)
     save(rows_2d(spark, 100), path, "overwrite")
-    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 5")
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF {before}")
     assert ids(load(spark, path)) == left
+    healed(spark, path)
+    assert ids(load(spark, path)) == left
+    table.clean(dry_run=False)
+    samples_exactly(spark, path)
+    told(
+        "written, appended, grown, deleted from, optimized, updated, merged, overwritten, restored and repaired"
+    )
+
+
+def changed_in_place(spark: SparkSession, path: str, left: list[int]) -> list[int]:
+    """UPDATE, MERGE, rows deleted by their place, a part replaced; returns the ids from then on."""
+    first = left[-1] + 1
+    spark.sql(f"UPDATE delta.`{path}` SET name = 'updated' WHERE id < 500")
+    rows_2d(spark, 200, first - 100).withColumn("name", F.lit("merged")).createOrReplaceTempView("merged")
+    spark.sql(
+        f"MERGE INTO delta.`{path}` t USING merged ON t.id = merged.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    left = left + list(range(first, first + 100))
+    frame = load(spark, path)
+    named = {row["name"]: row["count"] for row in frame.groupBy("name").count().collect()}
+    assert (named["updated"], named["merged"]) == (sum(each < 500 for each in left), 200)
+    row = frame.select("id", "_metadata.file_path", "_metadata.row_index").orderBy("id").first()
+    assert row is not None
+    assert holds(spark, path).delete_rows(row["file_path"], [row["row_index"]]) == 1
+    left.remove(row["id"])
+    replaced = rows_2d(spark, 150, 1_000)
+    save(replaced, path, "overwrite", cubeSize=None, replaceWhere="id >= 1000 AND id < 1200")
+    left = sorted({*(each for each in left if not 1_000 <= each < 1_200), *range(1_000, 1_150)})
+    assert ids(load(spark, path)) == left
+    samples_exactly(spark, path)
+    return left
+
+
+def healed(spark: SparkSession, path: str) -> None:
+    """A commit of another program tells wrong bounds of a file; `verify` finds it and `repair` heals it."""
+    table = holds(spark, path)
+    version = version_of(spark, path)
+    lines = spark.read.text(f"{path}/_delta_log/{version:020}.json").collect()
+    add = next(entry["add"] for entry in (json.loads(line["value"]) for line in lines) if "add" in entry)
+    statistics = json.loads(add["stats"])
+    statistics["minValues"]["id"] = statistics["maxValues"]["id"]
+    add["stats"] = json.dumps(statistics)
+    assert spark._jvm is not None
+    commit = spark._jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log/{version + 1:020}.json")
+    file = commit.getFileSystem(spark._jsc.hadoopConfiguration()).create(commit, False)
+    file.write(json.dumps({"add": add}).encode())
+    file.close()
+    assert not table.verify().ok
+    assert table.repair(dry_run=False).ok
     holds(spark, path)
-    told("written, appended, grown, deleted from, optimized, overwritten and restored")
+
+
+def version_of(spark: SparkSession, path: str) -> int:
+    """The latest version of a table."""
+    row = spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").first()
+    assert row is not None
+    return int(row["version"])
 
 
 def taken_over(spark: SparkSession, base: str) -> None:

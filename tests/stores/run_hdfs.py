@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from tests.spark_session import make_session
 from tests.stores.drivers import two_drivers
 from tests.stores.hdfs import Hdfs
-from tests.stores.life import life, taken_over, told
+from tests.stores.life import life, taken_over, told, version_of
 from tests.table.help import holds, ids, load, rows_2d, save
 
 #: Drivers are not the superuser, so that permissions hold for them.
@@ -81,13 +81,6 @@ def refused(spark: SparkSession, path: str, forbid: Callable[[], None], reason: 
     else:
         raise AssertionError(f"the append was not refused ({reason})")
     assert (ids(load(spark, path)), version_of(spark, path)) == (before, version)
-
-
-def version_of(spark: SparkSession, path: str) -> int:
-    """The latest version of a table."""
-    row = spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT 1").first()
-    assert row is not None
-    return int(row["version"])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable
@@ -29,6 +30,7 @@ class Operation:
         change: changes the table at a path.
         repeatable: whether a change that has landed can be made again and changes no more.
         between: of a change by two commits, what the message says where one of them has landed.
+        by_delta: whether Delta makes the change alone, so that errors have its words.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Operation:
     change: Step
     repeatable: bool = True
     between: str = ""
+    by_delta: bool = False
 
 
 def _table(spark: SparkSession, path: str) -> None:
@@ -63,6 +66,32 @@ def _growing_append(spark: SparkSession, path: str) -> None:
 
 def _overwrite(spark: SparkSession, path: str) -> None:
     save(rows_2d(spark, 50, first=1_000), path, "overwrite", cubeSize=100)
+
+
+def _two_versions(spark: SparkSession, path: str) -> None:
+    _table(spark, path)
+    _overwrite(spark, path)
+
+
+def _overwrite_part(spark: SparkSession, path: str) -> None:
+    save(rows_2d(spark, 50, first=200), path, "overwrite", cubeSize=None, replaceWhere="id >= 200")
+
+
+def _merge(spark: SparkSession, path: str) -> None:
+    """50 rows are changed and 50 are new."""
+    rows_2d(spark, 100, first=250).withColumn("name", F.lit("merged")).createOrReplaceTempView("merged")
+    spark.sql(
+        f"MERGE INTO delta.`{path}` t USING merged ON t.id = merged.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def _update(spark: SparkSession, path: str) -> None:
+    spark.sql(f"UPDATE delta.`{path}` SET a = 7, name = 'updated' WHERE id % 3 = 0")
+
+
+def _restore(spark: SparkSession, path: str) -> None:
+    spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF 0")
 
 
 def _files(path: str) -> list[str]:
@@ -115,6 +144,10 @@ OPERATIONS = (
     Operation("append", _table, _append, repeatable=False),
     Operation("growing append", _table, _growing_append, repeatable=False),
     Operation("overwrite", _table, _overwrite),
+    Operation("overwrite a part", _table, _overwrite_part),
+    Operation("merge", _table, _merge, by_delta=True),
+    Operation("update", _table, _update, by_delta=True),
+    Operation("restore", _two_versions, _restore, by_delta=True),
     Operation("optimize", _scattered, _optimize),
     Operation("optimize two revisions", _two_revisions, _optimize, between="have been rewritten"),
     Operation("delete", _table, _delete),
