@@ -8,6 +8,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.problems import VECTOR, VECTOR_FITS, VECTOR_ROWS
 from pyqbeast.deletion_vectors.file_checks import check_contents, check_inline, check_stored
 from pyqbeast.deletion_vectors.table import read_vector
+from pyqbeast.deletion_vectors.vector_files import FsspecStore
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 
 VECTOR_OF_TWO = DeletionVector([3, 8]).to_inline()
@@ -27,7 +28,7 @@ def test_what_a_vector_holds_is_not_what_the_log_says(change, rows, rule, truth)
     assert (problem.rule, problem.truth) == (rule, truth)
     assert check_contents("a", logged, 2, 8, rows) == [problem]
     with pytest.raises(FormatError) as raised:
-        read_vector(logged, "a", rows, "/nowhere")
+        read_vector(logged, "a", rows, "/nowhere", FsspecStore())
     assert str(raised.value).endswith(problem.text.removeprefix("its deletion vector: "))
 
 
@@ -35,7 +36,7 @@ def test_a_vector_in_order():
     for logged in (VECTOR_OF_TWO, dataclasses.replace(VECTOR_OF_TWO, max_row_index=8)):
         for rows in (9, None):
             assert check_inline("a", logged, rows) == []
-            assert list(read_vector(logged, "a", rows, "/nowhere")) == [3, 8]
+            assert list(read_vector(logged, "a", rows, "/nowhere", FsspecStore())) == [3, 8]
 
 
 @pytest.mark.parametrize(("length", "rules"), [(None, [VECTOR]), (51, [VECTOR]), (52, [VECTOR_ROWS])])

@@ -21,6 +21,7 @@ from pyqbeast.core.revisions.revision import revisions_from_configuration
 from pyqbeast.core.transform.column_spec import parse_column_spec
 from pyqbeast.core.transform.column_stats import parse_column_stats
 from pyqbeast.deletion_vectors.table import file_vectors, read_vector
+from pyqbeast.deletion_vectors.vector_files import FsspecStore
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.tiledb.format.footer import LENGTH_SIZE
@@ -91,7 +92,9 @@ def _table(name: str, content: bytes) -> None:
         snapshot = read_snapshot(f"memory://{table}")
         file_vectors(snapshot)
         for file in snapshot.files:
-            read_vector(file.deletion_vector, file.path, file.physical_rows, f"memory://{table}")
+            read_vector(
+                file.deletion_vector, file.path, file.physical_rows, f"memory://{table}", FsspecStore()
+            )
     finally:
         _memory.rm(f"/{table}", recursive=True)
 

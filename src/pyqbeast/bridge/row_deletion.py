@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-from typing import NamedTuple
+from contextlib import AbstractContextManager
+from typing import IO, Any, NamedTuple, cast
 
 from pyspark.sql import Column, SparkSession
 
@@ -21,7 +23,7 @@ def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
 
 
 class MarkedFile(NamedTuple):
-    """What `RowDeletion.open` tells of its one file, whose path the caller knows: rows and deletion vector.
+    """What `RowDeletion.pick` tells of its one file, whose path the caller knows: rows and deletion vector.
 
     Attributes:
         rows: stored in it, deleted ones too; None where the log does not say.
@@ -32,8 +34,37 @@ class MarkedFile(NamedTuple):
     vector: DeletionVectorDescriptor | None
 
 
+class _VectorFile(io.RawIOBase):
+    """A file of vectors in a store that Spark knows, to be read.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+
+    def __init__(self, deletion: Any, location: str) -> None:  # noqa: ANN401 (an object of Java)
+        self._deletion, self._location, self._at = deletion, location, 0
+        self._length = int(deletion.length(location))
+        if self._length < 0:
+            raise FileNotFoundError(location)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Goes on from there."""
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._length}[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes: so many, or as many as there are."""
+        left = self._length - self._at
+        count = left if size < 0 else min(size, left)
+        start, self._at = self._at, self._at + count
+        return bytes(self._deletion.read(self._location, start, count))
+
+
 class RowDeletion:
-    """A transaction on the newest version of the table at a path, for the rows of one file."""
+    """A transaction on the newest version of the table at a path, for the rows of one file.
+
+    It is the store that the files of vectors lie in, as well: Spark has its own names of stores, and its own keys.
+    """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._java = java(spark).commit.RowDeletion.begin(spark._jsparkSession, path)
@@ -42,9 +73,17 @@ class RowDeletion:
         #: Whether the table takes new deletion vectors.
         self.is_enabled: bool = self._java.isEnabled()
 
-    def open(self, path: str) -> MarkedFile | None:
+    def open(self, location: str, read_ahead: int) -> AbstractContextManager[IO[bytes]]:
+        """A file of vectors; see `pyqbeast.deletion_vectors.vector_files.Store`."""
+        return cast("AbstractContextManager[IO[bytes]]", _VectorFile(self._java, location))
+
+    def write(self, location: str, content: bytes) -> None:
+        """Writes a new file of vectors; see `pyqbeast.deletion_vectors.vector_files.Store`."""
+        self._java.write(location, content)
+
+    def pick(self, path: str) -> MarkedFile | None:
         """Picks the file, by its path in the log; None where it is not live. One Spark job."""
-        file_state = json.loads(self._java.open(path))
+        file_state = json.loads(self._java.pick(path))
         if not file_state:
             return None
         rows, vector = file_state

@@ -10,7 +10,8 @@ from pyqbeast.core.arguments import check_type
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.deletion_vectors import vector_rules
-from pyqbeast.deletion_vectors.vector import DeletionVector
+from pyqbeast.deletion_vectors.vector import DeletionVector, read_from
+from pyqbeast.deletion_vectors.vector_files import FsspecStore, Store
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.live_file import LiveFile
@@ -50,7 +51,7 @@ def deleted_rows(table: Location, file: Location) -> DeletionVector:
     """
     files = {live.path: live for live in read_snapshot(table).files}
     live = files[find_file(file, files, table)]
-    return read_vector(live.deletion_vector, live.path, live.physical_rows, table)
+    return read_vector(live.deletion_vector, live.path, live.physical_rows, table, FsspecStore())
 
 
 def read_vector(
@@ -58,9 +59,11 @@ def read_vector(
     file: str,
     rows: int | None,
     table: Location,
-    storage_options: locations.Options = None,
+    store: Store,
 ) -> DeletionVector:
     """The vector of a data file of `table` that stores `rows` rows (None if unknown); empty without one.
+
+    `store` is what the table lies in.
 
     Raises, naming the file, `FormatError` for a vector that is broken or reaches beyond the rows, and
     `InvalidInputError` for one in a store that fsspec does not know.
@@ -68,7 +71,7 @@ def read_vector(
     if descriptor is None:
         return DeletionVector()
     try:
-        vector = DeletionVector.read(descriptor, table, storage_options=storage_options)
+        vector = read_from(descriptor, table, store)
     except (FormatError, InvalidInputError) as error:
         raise type(error)(f"{file}: {error}") from error
     if wrong := vector_rules.beyond_file(vector.max_row_index, rows):
@@ -101,11 +104,8 @@ def _below(file: str, table: Location) -> tuple[str | None, str | None]:
     """The path below the table of a file's whole location, as it is and URL-decoded; None for another location."""
     if not locations.is_absolute(file):
         return None, None
-    root = locations.open_location(table)[1].rstrip("/") + "/"
-    try:
-        places = [locations.open_location(each)[1] for each in (file, unquote(file))]
-    except InvalidInputError:
-        return None, None  # a name with a colon
+    root = locations.in_store(location_text(table)).rstrip("/") + "/"
+    places = [locations.in_store(each) for each in (file, unquote(file))]
     as_it_is, decoded = (place.removeprefix(root) if place.startswith(root) else None for place in places)
     return as_it_is, decoded
 

@@ -14,10 +14,12 @@ from pyqbeast.core.arguments import check_type
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors import bitmaps, vector_files, vector_rules
+from pyqbeast.deletion_vectors.vector_files import FsspecStore, Store
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.locations import Options
 
 _PREFIX = re.compile("[0-9A-Za-z]*")
+_FSSPEC = FsspecStore()
 
 
 class DeletionVector(Collection[int]):
@@ -63,21 +65,7 @@ class DeletionVector(Collection[int]):
         other rows than the descriptor counts.
         """
         check_type(descriptor, DeletionVectorDescriptor, "a deletion vector is read by its descriptor")
-        if descriptor == DeletionVectorDescriptor.EMPTY:
-            return cls()
-        if descriptor.is_inline:
-            source, data = f"inline deletion vector of {table}", descriptor.inline_data()
-        else:
-            path = descriptor.absolute_path(table)
-            source = f"deletion vector file {path} at byte {descriptor.offset or 0}"
-            data = vector_files.read_bytes(
-                path, descriptor.offset or 0, descriptor.size_in_bytes, storage_options
-            )
-        vector = cls.from_bytes(data, source=source)
-        wrong = vector_rules.wrong_count(descriptor, len(vector))
-        if wrong := wrong or vector_rules.wrong_largest(descriptor, vector.max_row_index):
-            raise FormatError(f"{source}: {wrong}")
-        return vector
+        return read_from(descriptor, table, FsspecStore(storage_options))
 
     def to_array(self) -> npt.NDArray[np.int64]:
         """The row indexes, ascending."""
@@ -147,14 +135,36 @@ def _check_largest(row: int) -> None:
         raise InvalidInputError(f"row index {row} is over Delta's limit {bitmaps.MAX_ROW_INDEX}")
 
 
+def read_from(descriptor: DeletionVectorDescriptor, table: Location, store: Store) -> DeletionVector:
+    """`DeletionVector.read` from a store."""
+    if descriptor == DeletionVectorDescriptor.EMPTY:
+        return DeletionVector()
+    if descriptor.is_inline:
+        source, data = f"inline deletion vector of {table}", descriptor.inline_data()
+    else:
+        path = descriptor.absolute_path(table)
+        source = f"deletion vector file {path} at byte {descriptor.offset or 0}"
+        data = vector_files.read_bytes(path, descriptor.offset or 0, descriptor.size_in_bytes, store)
+    vector = DeletionVector.from_bytes(data, source=source)
+    wrong = vector_rules.wrong_count(descriptor, len(vector))
+    if wrong := wrong or vector_rules.wrong_largest(descriptor, vector.max_row_index):
+        raise FormatError(f"{source}: {wrong}")
+    return vector
+
+
 def write_vectors(
-    table: Location, vectors: Iterable[DeletionVector], *, random_prefix: str = ""
+    table: Location,
+    vectors: Iterable[DeletionVector],
+    *,
+    random_prefix: str = "",
+    store: Store = _FSSPEC,
 ) -> list[DeletionVectorDescriptor]:
     """Write `vectors` into one new file below `table` and return a descriptor for each, in order.
 
     The file lies in the folder `random_prefix` of the table if one is given. Nothing refers to it until a
-    commit names the descriptors. No vectors, no file. Raises `InvalidInputError` for what is no list of vectors, and
-    where the file would pass 2 GiB; `StorageError` where it cannot be written.
+    commit names the descriptors. `store` is what the table lies in. No vectors, no file. Raises
+    `InvalidInputError` for what is no list of vectors, and where the file would pass 2 GiB; `StorageError` where it
+    cannot be written.
     """
     vectors = list(vectors) if isinstance(vectors, Iterable) else [vectors]
     if not all(isinstance(vector, DeletionVector) for vector in vectors):
@@ -167,7 +177,7 @@ def write_vectors(
     if not vectors:
         return []
     file_id, positions = vector_files.write_bytes(
-        table, [vector.to_bytes() for vector in vectors], random_prefix
+        table, [vector.to_bytes() for vector in vectors], random_prefix, store
     )
     return [
         DeletionVectorDescriptor.on_disk_with_relative_path(

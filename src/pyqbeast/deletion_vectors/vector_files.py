@@ -7,8 +7,10 @@ import glob
 import struct
 import uuid
 import zlib
-from collections.abc import Sequence
-from typing import IO
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import IO, Protocol
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX
@@ -28,23 +30,65 @@ _READ_AHEAD = 4096
 _FETCHED_FROM_START = 1 << 15
 
 
-def read_bytes(location: str, offset: int, size: int, storage_options: locations.Options = None) -> bytes:
+class Store(Protocol):
+    """What files of vectors lie in: what fsspec knows, or the file systems of a Spark session."""
+
+    def open(self, location: str, read_ahead: int) -> AbstractContextManager[IO[bytes]]:
+        """The file, to be read. A store elsewhere fetches `read_ahead` bytes behind those that are asked for.
+
+        Raises `FileNotFoundError` where there is none.
+        """
+
+    def write(self, location: str, content: bytes) -> None:
+        """Writes a new file, and leaves nothing behind where that fails."""
+
+
+@dataclass(frozen=True)
+class FsspecStore:
+    """The stores that fsspec knows; `storage_options` go to it."""
+
+    storage_options: locations.Options = None
+
+    @contextlib.contextmanager
+    def open(self, location: str, read_ahead: int) -> Iterator[IO[bytes]]:
+        """See `Store`."""
+        # An archive is closed where nobody knows its file system any more.
+        file_system, path = locations.open_location(location, self.storage_options)
+        try:
+            file = file_system.open(path, "rb", block_size=read_ahead)
+        except locations.ABSENT as error:
+            raise FileNotFoundError(location) from error
+        with file:
+            yield file
+
+    def write(self, location: str, content: bytes) -> None:
+        """See `Store`."""
+        file_system, path = locations.open_location(location, self.storage_options)
+        try:
+            file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            file_system.pipe_file(path, content)
+        except Exception:
+            with contextlib.suppress(Exception):
+                # Other file systems take what is to be deleted for a pattern.
+                delete = file_system.rm_file if glob.has_magic(path) else file_system.rm
+                delete(path)
+            raise
+
+
+def read_bytes(location: str, offset: int, size: int, store: Store) -> bytes:
     """The `size` serialized bytes of the vector whose size word is at byte `offset` of `location`.
 
     Raises `FormatError` where the file is missing, too short, of another version, or has another size or
     checksum.
     """
     source = f"deletion vector file {location}"
-    file_system, path = locations.open_location(location, storage_options)
     end = offset + size + _FRAME_SIZE
-    read_ahead = end if end <= _FETCHED_FROM_START else _READ_AHEAD
     with locations.storage_errors(f"reading {source}", but_for=()):
         try:
-            file = file_system.open(path, "rb", block_size=read_ahead)
-        except locations.ABSENT as error:
+            with store.open(location, end if end <= _FETCHED_FROM_START else _READ_AHEAD) as file:
+                return _read(file, source, offset, size)
+        except FileNotFoundError as error:
             raise FormatError(f"{source}: there is no such file") from error
-        with file:
-            return _read(file, source, offset, size)
 
 
 def cut_off(length: int, offset: int, size: int) -> str | None:
@@ -77,7 +121,7 @@ def _read(file: IO[bytes], source: str, offset: int, size: int) -> bytes:
 
 
 def write_bytes(
-    table: Location, vectors: Sequence[bytes], random_prefix: str
+    table: Location, vectors: Sequence[bytes], random_prefix: str, store: Store
 ) -> tuple[uuid.UUID, list[tuple[int, int]]]:
     """Write the serialized `vectors` into a new file of `table`; return its UUID, and offsets and sizes.
 
@@ -96,15 +140,6 @@ def write_bytes(
         position += len(data) + _FRAME_SIZE
     file_id = uuid.uuid4()
     location = DeletionVectorDescriptor.assemble_path(table, file_id, random_prefix)
-    file_system, path = locations.open_location(location)
-    try:
-        with locations.storage_errors(f"writing deletion vector file {location}", but_for=()):
-            file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
-            file_system.pipe_file(path, b"".join(parts))
-    except Exception:
-        with contextlib.suppress(Exception):
-            # Other file systems take what is to be deleted for a pattern.
-            delete = file_system.rm_file if glob.has_magic(path) else file_system.rm
-            delete(path)
-        raise
+    with locations.storage_errors(f"writing deletion vector file {location}", but_for=()):
+        store.write(location, b"".join(parts))
     return file_id, positions

@@ -78,6 +78,16 @@ def _chained(text: str) -> tuple[str, str]:
     return head, colons + end
 
 
+def in_store(location: str) -> str:
+    """`location` without its scheme, as one text for all spellings: `s3:` and `s3a:` name one store."""
+    text, _ = _chained(location)
+    scheme, authority, _ = _split(text)
+    if scheme in (None, "file") and not authority:
+        return str(fsspec.core.strip_protocol(text))
+    _, authority, path = _split(hadoop_path(text))
+    return f"{authority or ''}{path}"
+
+
 def child(parent: Location, *names: str) -> str:
     """The location of `names` below `parent`; empty names are left out."""
     text, chain = _chained(location_text(parent))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import FormatError, StorageError, UnsupportedError
 from pyqbeast.deletion_vectors.table import read_vector
+from pyqbeast.deletion_vectors.vector_files import FsspecStore
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import is_damage
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -153,7 +154,7 @@ class DataFiles:
             file.path,
             parquet.metadata.num_rows,
             self.index.location,
-            self.storage_options,
+            FsspecStore(self.storage_options),
         ).to_array()
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
         held = list(map(StoredFields(stored, mapping).find, self.fields))

@@ -23,6 +23,7 @@ from pyqbeast import (
 from pyqbeast.bridge.row_deletion import RowDeletion
 from pyqbeast.deletion_vectors.table import deleted_rows, file_vectors
 from pyqbeast.delta import DeletionVector
+from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.table.maintain.delete import delete_rows
 from pyqbeast.table.options import WriteOptions
@@ -155,6 +156,23 @@ def test_rows_are_deleted_by_file_and_index(spark, table_path):
     assert len(versions(table_path)) == latest
 
 
+def test_rows_are_deleted_in_a_store_that_spark_alone_knows(spark, table_path, monkeypatch):
+    """What fsspec would open has no part in it: keys of stores, and Hadoop's own, are those of the session."""
+    save(rows_2d(spark, 300), table_path)
+    (location,) = {file for file, _ in places(spark, table_path).values()}
+
+    def refuse(location, storage_options=None):
+        raise AssertionError(f"{location} is opened by fsspec")
+
+    monkeypatch.setattr(locations, "open_location", refuse)
+    table = QbeastTable.for_path(spark, table_path)
+    assert table.delete_rows(location, [3, 4]) == 2
+    assert table.delete_rows(location, [4, 5]) == 1
+    monkeypatch.undo()
+    assert list(deleted_rows(table_path, location)) == [3, 4, 5]
+    assert count(table.df()) == 297
+
+
 def test_a_file_without_live_rows_leaves_the_table(spark, table_path):
     save(rows_2d(spark, 3_000), table_path)
     table = QbeastTable.for_path(spark, table_path)
@@ -265,6 +283,8 @@ def test_a_broken_vector_is_not_built_upon(spark, table_path):
     content = bytearray(vector.read_bytes())
     content[-1] ^= 1
     vector.write_bytes(content)
+    # Hadoop's own checksum is of local files only.
+    vector.with_name(f".{vector.name}.crc").unlink()
     with pytest.raises(FormatError, match=rf"{file.path}: deletion vector file .*{vector.name}: checksum"):
         table.delete_rows(file.path, [6])
     assert len(versions(table_path)) == 2

@@ -63,7 +63,7 @@ def _delete_rows(spark: SparkSession, path: str, file: str, rows: DeletionVector
             raise UnsupportedError(f"it does not take deletion vectors. {_how_to_enable(path)}")
         live = [each.path for each in bridge.TableLog(spark, path).files()]
         name = find_file(file, live, deletion.root)
-        stored = deletion.open(name)
+        stored = deletion.pick(name)
         added = None if stored is None else _mark(spark, deletion, name, stored, rows)
         if added is not None:
             return added
@@ -83,11 +83,11 @@ def _mark(
         raise InvalidInputError(
             f"row index {rows.max_row_index} is beyond file {name}, whose {physical} rows count from 0"
         )
-    before = read_vector(stored.vector, name, physical, deletion.root)
+    before = read_vector(stored.vector, name, physical, deletion.root, deletion)
     after = before.union(rows)
     if len(after) == len(before):
         return 0
-    (vector,) = write_vectors(deletion.root, [after])
+    (vector,) = write_vectors(deletion.root, [after], store=deletion)
     return len(after) - len(before) if deletion.commit(vector) else None
 
 

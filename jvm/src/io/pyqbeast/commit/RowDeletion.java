@@ -6,11 +6,16 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.StoredRows;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
+import java.io.FileNotFoundException;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
@@ -85,11 +90,11 @@ public final class RowDeletion {
    * @return a JSON array of the rows stored in it, null where unknown, and the JSON text of its deletion vector, null
    *     where it has none; empty where the file is not live
    */
-  public String open(String path) {
-    return door.open(() -> opened(path));
+  public String pick(String path) {
+    return door.open(() -> picked(path));
   }
 
-  private String opened(String path) throws JsonProcessingException {
+  private String picked(String path) throws JsonProcessingException {
     List<Object> fileState = new ArrayList<>();
     AddFile[] found =
         (AddFile[]) transaction.snapshot().allFiles().filter(functions.col("path").equalTo(path)).collect();
@@ -99,6 +104,59 @@ public final class RowDeletion {
       fileState.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
     }
     return JSON.writeValueAsString(fileState);
+  }
+
+  /** Bytes of a file of vectors, by its whole location; -1 where there is none. */
+  public long length(String location) {
+    return reading(location)
+        .open(
+            () -> {
+              try {
+                return files(location).getFileStatus(new Path(location)).getLen();
+              } catch (FileNotFoundException e) {
+                return -1L;
+              }
+            });
+  }
+
+  /** So many bytes of a file of vectors from a place on; the file has them. */
+  public byte[] read(String location, long from, int count) {
+    return reading(location)
+        .open(
+            () -> {
+              byte[] bytes = new byte[count];
+              try (FSDataInputStream in = files(location).open(new Path(location))) {
+                in.readFully(from, bytes);
+              }
+              return bytes;
+            });
+  }
+
+  /** Writes a new file of vectors. One that cannot be written whole is deleted. */
+  public void write(String location, byte[] bytes) {
+    door.open(
+        () -> {
+          Path path = new Path(location);
+          try (FSDataOutputStream out = files(location).create(path, false)) {
+            out.write(bytes);
+          } catch (Throwable e) {
+            try {
+              files(location).delete(path, false);
+            } catch (IOException left) {
+              e.addSuppressed(left);
+            }
+            throw e;
+          }
+          return null;
+        });
+  }
+
+  private Door reading(String location) {
+    return Door.reading(session, "deletion vector file " + location);
+  }
+
+  private FileSystem files(String location) throws IOException {
+    return new Path(location).getFileSystem(transaction.deltaLog().newDeltaHadoopConf());
   }
 
   /**
