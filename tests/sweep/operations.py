@@ -30,7 +30,7 @@ class Operation:
         change: changes the table at a path.
         repeatable: whether a change that has landed can be made again and changes no more.
         between: of a change by two commits, what the message says where one of them has landed.
-        by_delta: whether Delta makes the change alone, so that errors have its words.
+        by_delta: whether Delta makes the change alone: errors have its words, also where the change has landed.
     """
 
     name: str

@@ -14,7 +14,8 @@ class Outcome:
     """What came of one case.
 
     Attributes:
-        result: "old", "new" or "uncertain"; "none" where no call failed.
+        result: "old", "new" or "uncertain"; "landed" where Delta says that its own change failed and it has landed;
+            "none" where no call failed.
         strays: the kinds of files that stayed behind.
     """
 

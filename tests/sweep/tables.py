@@ -107,6 +107,8 @@ class Sweep:
         if isinstance(error, UncertainWriteError):
             assert way.onwards, f"one failure does not make a commit uncertain: {error!r}"
             return "uncertain"
+        if by_delta and found == self.after:
+            return "landed"
         assert found != self.after, f"the operation said that it failed, and has landed: {error!r}"
         return "old"
 

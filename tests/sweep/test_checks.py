@@ -107,6 +107,15 @@ def test_one_failure_leaves_nobody_uncertain():
         sweep._judge(BEFORE, sweep.before, error)
 
 
+def test_only_deltas_own_changes_may_have_landed_where_they_say_that_they_failed():
+    sweep, error = of_table(), failure(StorageError, "the table is as it was")
+    with pytest.raises(AssertionError, match="has landed"):
+        sweep._judge(BEFORE, sweep.after, error)
+    sweep.operation = Operation("an operation", nothing, nothing, by_delta=True)
+    assert sweep._judge(BEFORE, sweep.after, error) == "landed"
+    assert sweep._judge(BEFORE, sweep.before, error) == "old"
+
+
 def test_spark_reads_the_rows_themselves(monkeypatch):
     sweep = of_table()
     sweep.spark, sweep.after = None, State(1, ((1, "x"), (2, "y")))
