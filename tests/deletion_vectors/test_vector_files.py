@@ -1,7 +1,9 @@
 """Vectors in files: written, read, and refused when broken."""
 
 import dataclasses
+import io
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.deletion_vectors import vector_files
-from pyqbeast.deletion_vectors.vector import write_vectors
+from pyqbeast.deletion_vectors.table import find_file
+from pyqbeast.deletion_vectors.vector import read_from, write_vectors
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from pyqbeast.delta_log import locations
 from tests.faulty_files import FaultyFiles, PythonFaults
 from tests.tiledb.server import serve
 
@@ -40,6 +44,41 @@ def test_a_table_whose_name_reads_like_a_chain_of_urls(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a::b"]
     with pytest.raises(InvalidInputError, match="chain of URLs"):
         write_vectors("memory://a::b", [DeletionVector([7])])
+
+
+class StoreOfSpark:
+    """Files by their whole locations, as Hadoop has them."""
+
+    def __init__(self):
+        self.files = {}
+
+    def open(self, location, read_ahead):
+        if location not in self.files:
+            raise FileNotFoundError(location)
+        return io.BytesIO(self.files[location])
+
+    def write(self, location, content):
+        self.files[location] = content
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        "s3a://lake/runs/db::t",
+        "abfss://c@a.dfs.core.windows.net/db::t",
+        "hdfs://nn:8020/db::t",
+        "lake://db::t",
+    ],
+)
+def test_to_spark_two_colons_are_letters_of_a_name(root):
+    """Only fsspec has chains of URLs. A vector that lies beside its table is found by no reader."""
+    store = StoreOfSpark()
+    (vector,) = write_vectors(root, [DeletionVector([7])], store=store)
+    (location,) = store.files
+    assert re.fullmatch(rf"{root}/deletion_vector_[0-9a-f-]*\.bin", location)
+    assert read_from(vector, root, store) == DeletionVector([7])
+    assert locations.file_location(root, "a.parquet") == f"{root}/a.parquet"
+    assert find_file(f"{root}/a.parquet", ["a.parquet"], root) == "a.parquet"
 
 
 @pytest.mark.parametrize("given", [DeletionVector([1, 2]), [1, 2], ["x"], 5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import posixpath
 import re
@@ -70,9 +71,22 @@ def lasting(location: Location) -> str:
     return open_location(text)[1] if scheme in (None, "file") and not authority else text
 
 
+@functools.cache
+def _is_archive(scheme: str) -> bool:
+    """Whether what fsspec calls so lies in another file."""
+    try:
+        return issubclass(fsspec.get_filesystem_class(scheme), AbstractArchiveFileSystem)
+    except (ImportError, ValueError):
+        return False  # a store that Spark alone knows
+
+
 def _chained(text: str) -> tuple[str, str]:
-    """A location up to the `::` behind which its archive is, and the rest. A local path has no such end."""
-    if "::" not in text or _split(text)[0] in (None, "file"):
+    """A location up to the `::` behind which its archive is, and the rest.
+
+    No other location has such an end: Spark takes `::` for letters of a name.
+    """
+    scheme = _split(text)[0] if "::" in text else None
+    if scheme is None or not _is_archive(scheme):
         return text, ""
     head, colons, end = text.partition("::")
     return head, colons + end
@@ -167,7 +181,7 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
         head, chain = _chained(text)
         scheme, authority, path = _split(hadoop_path(head) + chain)
         url = f"{scheme}://{authority or ''}{path}" if scheme else text
-        if "::" in url and not issubclass(fsspec.get_filesystem_class(scheme), AbstractArchiveFileSystem):
+        if "::" in url and not chain:
             # An archive lies in another file. Other stores lie in none, and fsspec leaves the end out without a word.
             raise ValueError(
                 "fsspec takes '::' for a chain of URLs, which such a store ends: rename or copy it"
