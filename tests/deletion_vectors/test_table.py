@@ -3,14 +3,18 @@
 import json
 from urllib.parse import quote
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from fsspec.utils import infer_storage_options
 
 from pyqbeast.cli.dv import rows_text, table_text
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.deletion_vectors import reports
-from pyqbeast.deletion_vectors.table import FileVector, deleted_rows, file_vectors
+from pyqbeast.deletion_vectors.table import FileVector, deleted_rows, file_vectors, find_file
 from pyqbeast.deletion_vectors.vector import write_vectors
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit
 
@@ -51,6 +55,57 @@ def test_the_deleted_rows_of_one_file(table, file, rows):
 def test_a_colon_in_the_name_of_a_file(tmp_path):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("at_10%3A00", 4, DeletionVector([3]).to_inline()))
     for name in ("at_10%3A00", "at_10:00", f"file:{tmp_path}/at_10:00"):
+        assert list(deleted_rows(tmp_path, name)) == [3]
+
+
+class HostedFiles(MemoryFileSystem):
+    """A store whose paths in fsspec go without the host, as those of HDFS do."""
+
+    protocol = "hosted"
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return infer_storage_options(path)["path"]
+
+
+fsspec.register_implementation("hosted", HostedFiles, clobber=True)
+
+
+def test_a_location_names_a_file_as_its_store_reads_it(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 4, DeletionVector([3]).to_inline()))
+    fsspec.filesystem("memory").put(str(tmp_path), "/hosted/t", recursive=True)
+    for table in ("hosted://nn/hosted/t", "hosted://nn:8020/hosted/t", "hosted:///hosted/t"):
+        for file in ("hosted://nn:8020/hosted/t/a", "hosted:///hosted/t/a", "hosted:/hosted/t/a"):
+            assert list(deleted_rows(table, file)) == [3]
+        for other in ("memory://hosted/t/a", "/hosted/t/a", "nowhere://nn/hosted/t/a"):
+            with pytest.raises(InvalidInputError, match="no live file"):
+                deleted_rows(table, other)
+
+
+@pytest.mark.parametrize(
+    ("table", "file", "is_below"),
+    [
+        ("file:/lake/t", "/lake/t/a", True),
+        ("file:/lake/t", "file:///lake/t/a", True),
+        ("s3a://lake/t", "s3://lake/t/a", True),
+        ("s3a://lake/t", "s3a://other/t/a", False),
+        ("gs://lake/t", "s3a://lake/t/a", False),
+        ("hdfs://nn:8020/lake/t", "hdfs://nn:8020/lake/t/a", True),
+        ("hdfs://nn:8020/lake/t", "hdfs://other:8020/lake/t/a", False),
+        ("abfss://c@one.dfs.core.windows.net/t", "abfss://c@two.dfs.core.windows.net/t/a", False),
+    ],
+)
+def test_whole_locations_of_spark_are_of_one_store_or_another(table, file, is_below):
+    if is_below:
+        assert find_file(file, ["a"], table, locations.place_in_spark) == "a"
+    else:
+        with pytest.raises(InvalidInputError, match="no live file"):
+            find_file(file, ["a"], table, locations.place_in_spark)
+
+
+def test_a_file_of_a_clone_lies_in_another_table(tmp_path):
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("file:/lake/t/a", 4, DeletionVector([3]).to_inline()))
+    for name in ("file:/lake/t/a", "file:///lake/t/a"):
         assert list(deleted_rows(tmp_path, name)) == [3]
 
 

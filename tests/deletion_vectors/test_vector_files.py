@@ -78,7 +78,7 @@ def test_to_spark_two_colons_are_letters_of_a_name(root):
     assert re.fullmatch(rf"{root}/deletion_vector_[0-9a-f-]*\.bin", location)
     assert read_from(vector, root, store) == DeletionVector([7])
     assert locations.file_location(root, "a.parquet") == f"{root}/a.parquet"
-    assert find_file(f"{root}/a.parquet", ["a.parquet"], root) == "a.parquet"
+    assert find_file(f"{root}/a.parquet", ["a.parquet"], root, locations.place_in_spark) == "a.parquet"
 
 
 @pytest.mark.parametrize("given", [DeletionVector([1, 2]), [1, 2], ["x"], 5])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from urllib.parse import unquote
 
 from pyqbeast.core.arguments import check_type
@@ -50,7 +50,7 @@ def deleted_rows(table: Location, file: Location) -> DeletionVector:
     a vector that is broken or reaches beyond the file's rows.
     """
     files = {live.path: live for live in read_snapshot(table).files}
-    live = files[find_file(file, files, table)]
+    live = files[find_file(file, files, table, locations.place_in_fsspec)]
     return read_vector(live.deletion_vector, live.path, live.physical_rows, table, FsspecStore())
 
 
@@ -79,34 +79,44 @@ def read_vector(
     return vector
 
 
-def find_file(file: Location, live: Iterable[str], table: Location) -> str:
+def find_file(
+    file: Location, live: Iterable[str], table: Location, place: Callable[[str], locations.Place]
+) -> str:
     """The path among `live`, as the log of `table` has them, that `file` names.
 
     `file` is that path, the same without URL encoding, or the whole location of the file, as Spark's
-    `_metadata.file_path` has it. Raises `InvalidInputError` where none of them is meant.
+    `_metadata.file_path` has it. `place` tells where a location is. Raises `InvalidInputError` where none of them is
+    meant.
     """
     name = location_text(file)
     paths = list(live)
     of_log = {path: path for path in paths}
     of_storage = {unquote(path): path for path in paths}
-    below, decoded = _below(name, table)
+    below, decoded = _below(name, location_text(table), place)
     # The log encodes names, and storage has them as they are: `a%20b` there is another file than `a%20b` here. So a
     # name is looked for first where it is spelled like that.
     for spelled, known in (
-        (name, of_log), (below, of_log), (decoded, of_storage), (name, of_storage), (below, of_storage),
+        (name, of_log), (locations.hadoop_path(name), of_log), (below, of_log),
+        (decoded, of_storage), (name, of_storage), (below, of_storage),
     ):  # fmt: skip
         if spelled is not None and spelled in known:
             return known[spelled]
     raise InvalidInputError(f"{name!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
 
 
-def _below(file: str, table: Location) -> tuple[str | None, str | None]:
+def _below(file: str, table: str, place: Callable[[str], locations.Place]) -> tuple[str | None, str | None]:
     """The path below the table of a file's whole location, as it is and URL-decoded; None for another location."""
     if not locations.is_absolute(file):
         return None, None
-    root = locations.in_store(location_text(table)).rstrip("/") + "/"
-    places = [locations.in_store(each) for each in (file, unquote(file))]
-    as_it_is, decoded = (place.removeprefix(root) if place.startswith(root) else None for place in places)
+    store, root = place(table)
+    root = root.rstrip("/") + "/"
+    try:
+        places = [place(each) for each in (file, unquote(file))]
+    except InvalidInputError:
+        return None, None  # a name with a colon
+    as_it_is, decoded = (
+        path.removeprefix(root) if of == store and path.startswith(root) else None for of, path in places
+    )
     return as_it_is, decoded
 
 

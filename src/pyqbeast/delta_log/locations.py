@@ -21,6 +21,9 @@ from pyqbeast.core.location import Location, location_text, opening_failed
 #: Keywords of the file system that fsspec makes for a location, such as credentials.
 Options = Mapping[str, Any] | None
 
+#: What tells a store from others, and a path in it: equal for all spellings of one location.
+Place = tuple[object, str]
+
 _PARTS = re.compile(r"(?as)(?:(?P<scheme>[A-Za-z][\w+.-]*):)?(?://(?P<authority>[^/]*))?(?P<path>.*)")
 # The characters that java.net.URI leaves alone in a path, beside letters and digits.
 _KEPT = "-_.!~*'();/:@&=+$,"
@@ -92,14 +95,21 @@ def _chained(text: str) -> tuple[str, str]:
     return head, colons + end
 
 
-def in_store(location: str) -> str:
-    """`location` without its scheme, as one text for all spellings: `s3:` and `s3a:` name one store."""
-    text, _ = _chained(location)
-    scheme, authority, _ = _split(text)
+def place_in_spark(location: str) -> Place:
+    """The place of a whole location as Spark has it, or of a local path. No store is asked."""
+    scheme, authority, path = _split(hadoop_path(location))
     if scheme in (None, "file") and not authority:
-        return str(fsspec.core.strip_protocol(text))
-    _, authority, path = _split(hadoop_path(text))
-    return f"{authority or ''}{path}"
+        return "file", str(fsspec.core.strip_protocol(location))
+    return ("s3a" if scheme in ("s3", "s3n") else scheme, authority), path
+
+
+def place_in_fsspec(location: str) -> Place:
+    """The place of a location. fsspec knows which parts of it the store goes without, such as the host of HDFS.
+
+    Raises as `open_location` does.
+    """
+    file_system, path = open_location(location)
+    return type(file_system), path
 
 
 def child(parent: Location, *names: str) -> str:

@@ -62,7 +62,7 @@ def _delete_rows(spark: SparkSession, path: str, file: str, rows: DeletionVector
         if not deletion.is_enabled:
             raise UnsupportedError(f"it does not take deletion vectors. {_how_to_enable(path)}")
         live = [each.path for each in bridge.TableLog(spark, path).files()]
-        name = find_file(file, live, deletion.root)
+        name = find_file(file, live, deletion.root, locations.place_in_spark)
         stored = deletion.pick(name)
         added = None if stored is None else _mark(spark, deletion, name, stored, rows)
         if added is not None:
