@@ -202,6 +202,8 @@ class QbeastTable:
             FormatError: the file's present vector is broken.
             UnsupportedError: the table does not take deletion vectors, is append-only, or has to be upgraded first.
             CommitConflictError: other writers kept changing the file. Nothing is deleted.
+            StorageError: storage failed. A broken vector on a local disk is that, too, where its file does not meet the
+                checksum that Hadoop keeps beside it.
         """
         with failures.readable(f"deleting rows of {self._path}"):
             return delete_rows(self._spark, self._path, file, indexes)

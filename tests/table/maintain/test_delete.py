@@ -16,6 +16,7 @@ from pyqbeast import (
     FormatError,
     InvalidInputError,
     QbeastTable,
+    StorageError,
     UnsupportedError,
     bridge,
     convert,
@@ -283,6 +284,8 @@ def test_a_broken_vector_is_not_built_upon(spark, table_path):
     content = bytearray(vector.read_bytes())
     content[-1] ^= 1
     vector.write_bytes(content)
+    with pytest.raises(StorageError, match=rf"{vector.name} failed: ChecksumException"):
+        table.delete_rows(file.path, [6])
     # Hadoop's own checksum is of local files only.
     vector.with_name(f".{vector.name}.crc").unlink()
     with pytest.raises(FormatError, match=rf"{file.path}: deletion vector file .*{vector.name}: checksum"):
