@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -87,7 +87,7 @@ def _convert(
                     if kind != "parquet":
                         raise TableNotFoundError(f"there is no Delta table at {path}")
                     is_made_delta = True
-                    _make_delta(spark, path, identifier, columns_to_index)
+                    _make_delta(spark, path, transaction.path, identifier, columns_to_index)
                     transaction = bridge.Transaction(spark, path)
                 if transaction.is_partitioned:
                     raise _partitioned(identifier)
@@ -183,18 +183,28 @@ def _check_wanted(wanted: object) -> None:
         raise InvalidInputError(f"columns_to_index has to be a list of column names, not {wanted!r}")
 
 
-def _make_delta(spark: SparkSession, path: str, identifier: str, wanted: Sequence[str]) -> None:
-    """Gives a Parquet folder a Delta log, once the columns to index are known to be in it."""
+def _make_delta(spark: SparkSession, path: str, root: str, identifier: str, wanted: Sequence[str]) -> None:
+    """Gives a Parquet folder a Delta log, once the columns to index are known to be in it.
+
+    `root` is the whole location of `path`.
+    """
     try:
         rows = bridge.parquet_frame(spark, path)
     except AnalysisException as error:
         raise TableNotFoundError(f"there are no Parquet files at {path}: {error.getCondition()}") from None
     _columns(rows, wanted)
-    root = locations.hadoop_path(path).rstrip("/") + "/"
-    inside = (locations.url_decode(file).split(root, 1)[-1] for file in rows.inputFiles())
-    if any("=" in folder for file in inside for folder in file.split("/")[:-1]):
+    if _is_partitioned(root, rows.inputFiles()):
         raise _partitioned(identifier)
     bridge.change_table(spark, path, f"CONVERT TO DELTA parquet.{quoted_name(path)}")
+
+
+def _is_partitioned(root: str, files: Iterable[str]) -> bool:
+    """Whether the folders of some files (URLs) below a table's whole location are named by columns and values.
+
+    Those above the table may have such names as well.
+    """
+    below = (locations.url_decode(file).removeprefix(root.rstrip("/") + "/") for file in files)
+    return any("=" in folder for file in below for folder in file.split("/")[:-1])
 
 
 def _store_staging(

@@ -73,6 +73,30 @@ def test_partitioned_tables_are_refused_and_stay_as_they_are(spark, table_path, 
     assert sorted(Path(table_path).rglob("*")) == before
 
 
+def test_only_folders_of_the_table_say_that_it_is_partitioned(spark, tmp_path):
+    """It may lie in a partition's folder, however its path is spelled."""
+    folder = tmp_path / "env=prod"
+    for name in ("a", "b"):
+        rows_2d(spark, 100).write.format("parquet").save(str(folder / name))
+    for path in (f"{folder}/b/../a", f"file://{folder}/b"):
+        table = pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a"])
+        assert (table.columns_to_index, count(table.df())) == (["a"], 100)
+
+
+@pytest.mark.parametrize(
+    ("root", "file", "is_partitioned"),
+    [
+        ("hdfs://nn:8020/lake/env=prod/t", "hdfs://nn:8020/lake/env=prod/t/part-0.parquet", False),
+        ("hdfs://nn:8020/lake/env=prod/t", "hdfs://nn:8020/lake/env=prod/t/a=1/part-0.parquet", True),
+        ("file:/lake/env=prod/a b%20c", "file:///lake/env=prod/a%20b%2520c/k=v.parquet", False),
+        ("s3a://lake/env=prod", "s3a://lake/env=prod/x%3D%3D/part-0.parquet", True),
+        ("s3a://lake/", "s3a://lake/part-0.parquet", False),
+    ],
+)
+def test_a_table_is_partitioned_by_folders_in_it(root, file, is_partitioned):
+    assert converting._is_partitioned(root, [file]) == is_partitioned
+
+
 def test_bad_input(spark, table_path):
     rows_2d(spark, 10).write.format("parquet").save(table_path)
     for message, wrong in {
