@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable
+from tests.spark_session import under
 from tests.table.help import count, ids, load, rows_2d, save
 from tests.table.legacy import small_copy_of
 
@@ -66,6 +67,20 @@ def test_every_call_from_a_thread_of_its_own(spark, other, table_path):
     ):
         in_a_new_thread(call)
     assert count(held.df()) == 2_298
+
+
+def test_vectors_are_verified_by_the_keys_of_the_session(spark, tmp_path):
+    """Here a mount, which the session alone knows that the table belongs to."""
+    uncached = {"fs.viewfs.impl.disable.cache": "true"}
+    session = spark.newSession()
+    for key, value in {"fs.viewfs.mounttable.mine.link./data": f"file://{tmp_path}", **uncached}.items():
+        session.conf.set(key, value)
+    save(rows_2d(session, 300), "viewfs://mine/data/table")
+    table = QbeastTable.for_path(session, "viewfs://mine/data/table")
+    assert table.delete_rows(table.blocks().first()["file"], [3, 4]) == 2
+    with under(spark, uncached):
+        assert table.verify("data").problems == ()
+        assert in_a_new_thread(lambda: table.verify("data")).problems == ()
 
 
 def test_convert_and_upgrade_from_a_thread_of_their_own(other, golden, tmp_path):

@@ -49,7 +49,7 @@ public final class FileContents {
    * Size and checksum are compared as in every query of Delta's.
    */
   public static Column vector(TableLog log, Column location, Column offset, Column size) {
-    Broadcast<SerializableConfiguration> conf = configuration(log);
+    Broadcast<SerializableConfiguration> conf = door(log).open(() -> configuration(log));
     UDF3<String, Integer, Integer, Row> answer =
         (of, begin, bytes) -> {
           if (of == null) {
@@ -67,7 +67,11 @@ public final class FileContents {
     return functions.udf(answer, VECTOR).apply(location, offset, size);
   }
 
-  /** How a table's storage is read, for tasks. */
+  private static Door door(TableLog log) {
+    return Door.reading(log.session(), "the files of " + log.path());
+  }
+
+  /** How a table's storage is read, for tasks. It is the active session that Delta asks for this. */
   static Broadcast<SerializableConfiguration> configuration(TableLog log) {
     return JavaSparkContext.fromSparkContext(log.session().sparkContext())
         .broadcast(new SerializableConfiguration(log.deltaLog().newDeltaHadoopConf()));
@@ -140,6 +144,6 @@ public final class FileContents {
 
   /** What Delta stores of the rows of a file, as an aggregate of its rows. */
   public static Column statistics(TableLog log) {
-    return log.snapshot().statsCollector();
+    return door(log).open(() -> log.snapshot().statsCollector());
   }
 }
