@@ -67,6 +67,26 @@ def test_something_else_keeps_its_name_where_the_index_is_refused(spark, name, b
     assert holds(spark, str(tmp_path / "two words")).columns_to_index == ["a"]
 
 
+def test_options_of_hadoop_say_how_a_new_table_is_reached(spark, name, source, tmp_path):
+    """Each by a mount of its own, which no setting of the session knows, and which Hadoop remembers."""
+
+    def mount(cluster):
+        return {f"fs.viewfs.mounttable.{cluster}.link./data": f"file://{tmp_path}"}
+
+    options = ", ".join(f"'{key}' = '{value}'" for key, value in mount("selected").items())
+    spark.sql(
+        f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a', {options}) "
+        "LOCATION 'viewfs://selected/data/selected' AS SELECT * FROM source"
+    )
+    rows = spark.table("source").write.format("qbeast").option("columnsToIndex", "a")
+    rows.options(**mount("saved")).option("path", "viewfs://saved/data/saved").saveAsTable("taken")
+    spark.sql("CREATE TABLE undone USING parquet AS SELECT 1 AS x")
+    rows = rows.mode("overwrite").options(**mount("over"))
+    rows.option("path", "viewfs://over/data/over").saveAsTable("undone")
+    for table in ("selected", "saved", "over"):
+        assert holds(spark, str(tmp_path / table)).metrics().element_count == 1_000
+
+
 def test_an_error_tells_of_what_spark_has_dropped(spark, name):
     """That the table is as it was would be wrong: rows are computed after the drop."""
     spark.sql("CREATE VIEW undone AS SELECT 1 AS x")

@@ -282,9 +282,12 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     return definition.index(spark(), name.toString(), columns);
   }
 
-  /** Refuses a table that is not indexed, or not by the columns that the statement names. Where none is, Delta refuses. */
+  /**
+   * Refuses a table that is not indexed, or not by the columns that the statement names. Where none is, Delta refuses. It
+   * looks there without the options of the statement, as its CREATE TABLE does.
+   */
   private void checkIndexOf(String location, Identifier name, TableDefinition definition) {
-    StructType columns = IndexedTable.columnsAt(spark(), location);
+    StructType columns = IndexedTable.columnsAt(spark(), location, Map.of());
     if (columns.isEmpty()) {
       return;
     }
@@ -302,7 +305,8 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     check(name, partitions);
     Map<String, String> properties = placed(name, stated);
     String location = location(name, properties);
-    if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(spark(), location)) {
+    TableDefinition definition = TableDefinition.of(properties);
+    if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(spark(), location, definition.options())) {
       throw unchecked(DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.toString(), location));
     }
     Runnable register = () -> {};
@@ -315,7 +319,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
           };
     }
     return new StagedIndexedTable(
-        name.toString(), schema, location, TableDefinition.of(properties), mode, register,
+        name.toString(), schema, location, definition, mode, register,
         () -> withoutRows(name, schema, partitions, properties, mode));
   }
 

@@ -6,6 +6,7 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.DroppingSave;
 import io.pyqbeast.spark.ScalaInterop;
+import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -84,13 +85,14 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
     if (becomesFree) {
       return;
     }
-    if (!IndexedTable.columnsAt(session, place).isEmpty()) {
+    Map<String, String> options = ScalaInterop.map(table.storage().properties());
+    if (!IndexedTable.columnsAt(session, place, options).isEmpty()) {
       throw new Failure(
           Failure.Kind.INPUT,
           "there is a table at " + place + ": write " + name.unquotedString() + " to another path",
           null);
     }
-    if (!IndexedTable.mayLieAt(session, place)) {
+    if (!IndexedTable.mayLieAt(session, place, options)) {
       throw (Exception) DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.unquotedString(), place);
     }
   }
