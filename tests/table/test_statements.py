@@ -67,6 +67,30 @@ def test_something_else_keeps_its_name_where_the_index_is_refused(spark, name, b
     assert holds(spark, str(tmp_path / "two words")).columns_to_index == ["a"]
 
 
+def test_the_same_path_in_another_store_is_another_place(spark, name, source, tmp_path):
+    """What has the name was dropped, and another table taken for it."""
+    folder = spark.catalog.getDatabase("default").locationUri.removeprefix("file:")
+    top = Path(folder).parts[1]
+    elsewhere = tmp_path / Path(folder).relative_to(f"/{top}") / name
+    place = f"viewfs://elsewhere{folder}/{name}"
+    save(rows_2d(spark, 10), str(elsewhere))
+    spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT 1 AS x")
+    with under(spark, {f"fs.viewfs.mounttable.elsewhere.link./{top}": f"file://{tmp_path}"}):
+        writer = spark.table("source").write.format("qbeast").mode("overwrite").option("columnsToIndex", "a")
+        with pytest.raises(InvalidInputError, match=f"there is a table at {place}"):
+            writer.option("path", place).saveAsTable(name)
+        assert [tuple(row) for row in spark.table(name).collect()] == [(1,)]
+        spark.sql(f"DROP TABLE {name}")
+        spark.sql(f"CREATE TABLE {name} {COLUMNS} USING qbeast OPTIONS (columnsToIndex = 'a')")
+        for query in ("", "AS SELECT * FROM source"):
+            with pytest.raises(Exception, match="DELTA_TABLE_LOCATION_MISMATCH"):
+                spark.sql(
+                    f"CREATE OR REPLACE TABLE {name} {'' if query else COLUMNS} USING qbeast "
+                    f"OPTIONS (columnsToIndex = 'a') LOCATION '{place}' {query}"
+                )
+    assert count(spark.table(name)) == 0
+
+
 def test_options_of_hadoop_say_how_a_new_table_is_reached(spark, name, source, tmp_path):
     """Each by a mount of its own, which no setting of the session knows, and which Hadoop remembers."""
 

@@ -13,6 +13,7 @@ import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.Snapshots;
+import java.net.URI;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -358,7 +359,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   private String location(Identifier name, Map<String, String> properties) {
     String stated = properties.get(TableCatalog.PROP_LOCATION);
     if (isPathIdentifier(name)) {
-      if (stated != null && !pathOf(stated).equals(pathOf(name.name()))) {
+      if (stated != null && !StatedPlace.areSame(spark(), place(stated), place(name.name()))) {
         throw unchecked(DeltaErrors$.MODULE$.ambiguousPathsInCreateTableException(name.name(), stated));
       }
       return name.name();
@@ -367,14 +368,14 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (existing.isEmpty()) {
       return stated != null ? stated : CatalogUtils.URIToString(catalog().defaultTablePath(identifier(name)));
     }
-    if (stated != null && !pathOf(stated).equals(existing.get().location().getPath())) {
+    if (stated != null && !StatedPlace.areSame(spark(), place(stated), existing.get().location())) {
       throw unchecked(DeltaErrors$.MODULE$.tableLocationMismatch(entry(name, properties, stated), existing.get()));
     }
     return CatalogUtils.URIToString(existing.get().location());
   }
 
-  private static String pathOf(String location) {
-    return CatalogUtils.stringToURI(location).getPath();
+  private static URI place(String location) {
+    return CatalogUtils.stringToURI(location);
   }
 
   private static RuntimeException unchecked(Throwable error) {

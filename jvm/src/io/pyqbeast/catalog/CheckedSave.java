@@ -81,7 +81,7 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
             : CatalogUtils.URIToString(catalog.defaultTablePath(name));
     boolean becomesFree =
         old.tableType().equals(CatalogTableType.MANAGED())
-            && CatalogUtils.stringToURI(place).getPath().equals(old.location().getPath());
+            && StatedPlace.areSame(session, CatalogUtils.stringToURI(place), old.location());
     if (becomesFree) {
       return;
     }

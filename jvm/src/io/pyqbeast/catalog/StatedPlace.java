@@ -1,7 +1,9 @@
 package io.pyqbeast.catalog;
 
 import java.net.URI;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogUtils;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
@@ -12,6 +14,21 @@ import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
  */
 public final class StatedPlace {
   private StatedPlace() {}
+
+  /**
+   * Whether two locations are one. No store is asked: one without a scheme lies in the session's own file system, and one
+   * without a server may be on each.
+   */
+  public static boolean areSame(SparkSession session, URI one, URI other) {
+    URI files = FileSystem.getDefaultUri(session.sessionState().newHadoopConf());
+    URI first = files.resolve(one);
+    URI second = files.resolve(other);
+    return first.getPath().equals(second.getPath())
+        && first.getScheme().equals(second.getScheme())
+        && (first.getAuthority() == null
+            || second.getAuthority() == null
+            || first.getAuthority().equals(second.getAuthority()));
+  }
 
   /** The place in full where the statement names a relative one; else the text as it is. */
   public static String whole(SessionCatalog catalog, TableIdentifier table, String stated) {
