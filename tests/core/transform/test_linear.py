@@ -218,8 +218,72 @@ def test_without_a_range_there_is_an_identity(low, high):
     assert spanning(LONG, low, high, RNG) == Identity(LONG, low)
 
 
-def test_a_range_that_no_double_divides_by_is_an_identity():
-    assert spanning(DOUBLE, 0.0, 5e-324, RNG) == Identity(DOUBLE, 0.0)
+LEAST, MOST = 5e-324, sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (-1.7e308, 1000.0),
+        (-9.9e307, 5.0),
+        (0.0, 1.7e308),
+        (-5.0, 1.1e308),
+        (-MOST, -1.1e308),
+        (9e307, MOST),
+        (0.0, LEAST),
+        (-LEAST, 0.0),
+        (1e-310, 2e-310),
+        (-1e-310, 1e-310),
+        (2e-308, math.nextafter(2e-308, 1.0)),
+    ],
+)
+def test_each_value_between_the_bounds_lies_inside(low, high):
+    """Also where one divided by their distance has fewer digits or is no double. The formula is that of all ranges."""
+    line = spanning(DOUBLE, low, high, RNG)
+    assert isinstance(line, Linear)
+    assert (line.minimum <= low, line.maximum >= high, line.unit) == (True, True, 1.0)
+    values = [line.minimum, low, low / 2 + high / 2, high, line.maximum, None]
+    assert all(0.0 <= line.coordinate(value) <= 1.0 for value in values)
+    assert line.coordinate(low) <= line.coordinate(high)
+    assert not line.superseded_by(spanning(DOUBLE, low, high, RNG))
+    assert not line.superseded_by(Identity(DOUBLE, low))
+    assert line.merge(spanning(DOUBLE, low, high, RNG), random.Random(1)).maximum == line.maximum
+    assert transformation_from_json(line.to_json()) == line
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+def test_any_two_doubles_make_a_range_that_holds_them(one, other):
+    low, high = sorted((one, other))
+    line = spanning(DOUBLE, low, high, RNG)
+    if low < high:
+        assert isinstance(line, Linear)
+        assert line.minimum <= low < high <= line.maximum
+        assert 0.0 <= line.coordinate(low) <= line.coordinate(high) <= line.coordinate(line.maximum) <= 1.0
+
+
+def test_a_range_is_that_of_the_data_where_one_can_divide_by_its_distance():
+    for low, high in ((-1e308, 1000.0), (0.0, MOST), (0.0, 2e-308), (-MOST, MOST), (-3.5, 1e6)):
+        line = spanning(DOUBLE, low, high, RNG)
+        assert (line.minimum, line.maximum) == (low, high)
+
+
+def test_a_stored_range_that_does_not_hold_its_largest_value_is_superseded():
+    """By whatever comes, if only nulls. Rows of its largest values were kept without an index."""
+    stored = Linear(DOUBLE, -1.7e308, 1000.0, 0.0)
+    assert stored.coordinate(1000) == 1.0000000000000002
+    for built in (Linear(DOUBLE, 1.0, 2.0, 1.0), Identity(DOUBLE, 5.0), Identity(DOUBLE, None)):
+        assert stored.superseded_by(built)
+        merged = stored.merge(built, RNG)
+        assert 0.0 < merged.coordinate(1000.0) <= 1.0
+        assert not merged.superseded_by(built)
+    assert not stored.superseded_by(Empty())
+
+
+def test_an_identity_that_was_stored_for_a_small_range_gets_one():
+    """Of releases that took no range where one divided by it is no double."""
+    line = spanning(DOUBLE, 0.0, LEAST, RNG)
+    assert Identity(DOUBLE, 0.0).superseded_by(line)
+    assert Identity(DOUBLE, 0.0).merge(line, RNG) == line
 
 
 @pytest.mark.parametrize("most", [1.7e308, sys.float_info.max])

@@ -40,6 +40,17 @@ def test_the_largest_numbers_stand_for_missing_ones(spark, table_path, kind):
     assert (table.metrics().unindexed_files, table.latest_revision.id) == (0, 1)
 
 
+@pytest.mark.parametrize("missing", [-1.7e308, -9.9e307, 1.5e308])
+def test_one_very_large_number_stands_for_missing_ones(spark, table_path, missing):
+    """The largest rows had a coordinate a little above 1, and so no index."""
+    number = F.expr(f"CASE id % 100 WHEN 0 THEN {missing!r}D ELSE b END")
+    rows = rows_2d(spark, 3_000).withColumn("b", number)
+    save(rows, table_path)
+    save(rows.limit(100).withColumn("id", F.expr("id + 3000")), table_path)
+    table = holds(spark, table_path)
+    assert (table.metrics().unindexed_files, table.latest_revision.id) == (0, 1)
+
+
 def test_rows_without_a_coordinate_are_kept_without_an_index(spark, table_path, caplog):
     """Between two quantiles whose distance is beyond all doubles. The writer says so."""
     rows = rows_2d(spark, 3_000).withColumn("b", F.expr("b * 1e305D"))

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyqbeast import InvalidInputError
 from pyqbeast.core.transform.hashing import Hash
 from pyqbeast.core.transform.legacy import IdentityToByte, IdentityToZero, NullToZero
+from pyqbeast.core.transform.linear import spanning
 from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.registry import transformer_for
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
@@ -82,6 +83,24 @@ def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
         of_floats = coordinates_of(spark, floats, "float", transformer_for("v", "hashing", FLOAT), hashing)
     assert of_doubles == [hashing.coordinate(value) for value in doubles]
     assert of_floats == [hashing.coordinate(np.float32(value)) for value in floats]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-3.5, 1e6), (-1.7e308, 1.7e308), (-1.7e308, 1000.0), (0.0, 5e-324), (1e-310, 2e-310)],
+)
+def test_places_on_a_line_agree_with_the_core_to_the_bit(spark, low, high):
+    """Also where the distance, or one divided by it, is beyond all doubles or has fewer digits."""
+    draw, line = random.Random(7), spanning(DOUBLE, low, high, random.Random(1))
+    values = [low * part + high * (1.0 - part) for part in (draw.random() for _ in range(1_000))]
+    values += [
+        low,
+        high,
+        *(math.nextafter(bound, to) for bound in (low, high) for to in (INFINITY, -INFINITY)),
+    ]
+    values += [None, math.nan, INFINITY, -INFINITY, 0.0, -0.0, 5e-324, 1.0, 1.7e308, -1.7e308]
+    found = coordinates_of(spark, values, "double", transformer_for("v", "linear", DOUBLE), line)
+    assert found == [line.coordinate(value) for value in values]
 
 
 def test_places_of_whole_numbers_beyond_the_precision_of_doubles(spark):

@@ -17,7 +17,7 @@ from pyqbeast.core.format.constants import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.jvm_text import first_java_random_double, string_hash
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.format.types import FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
+from pyqbeast.core.format.types import DOUBLE, FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
 from pyqbeast.core.transform.base import (
     BOUND_KEYS,
     ColumnStatistics,
@@ -30,6 +30,8 @@ from pyqbeast.core.transform.stored_fields import as_double, field, number, orde
 
 #: Times this, the distance of the largest doubles is a double, and one divided by it is one with all its digits.
 _UNIT_OF_ALL = 2.0**-4
+#: The least power of two that one can be divided by.
+_LEAST_DISTANCE = 2.0**-1023
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,21 @@ class Linear(Transformation):
         """Whether the value lies in the range, ends included."""
         return self.minimum <= value <= self.maximum
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the formula gives each value of the range a coordinate from 0 to 1.
+
+        It gave the largest a little more in the widest ranges of earlier releases, before `_moved_apart`.
+        """
+        return self.coordinate(self.maximum) <= 1.0
+
     def superseded_by(self, other: Transformation) -> bool:
-        """See `Transformation.superseded_by`: by a range or a value outside this one."""
+        """See `Transformation.superseded_by`: by a range or a value outside this one.
+
+        Where it is not whole, it is by any data.
+        """
+        if not self.is_whole:
+            return not other.is_empty
         if isinstance(other, Linear) and other.data_type == self.data_type:
             return not (self.holds(other.minimum) and self.holds(other.maximum))
         if isinstance(other, Identity) and other.data_type == self.data_type:
@@ -134,11 +149,10 @@ class Linear(Transformation):
                 self.data_type, min(self.minimum, other.minimum), max(self.maximum, other.maximum), rng
             )
         if isinstance(other, Identity) and other.data_type == self.data_type:
-            if other.value is None or self.holds(other.value):
+            if not self.superseded_by(other):
                 return self
-            return spanning(
-                self.data_type, min(self.minimum, other.value), max(self.maximum, other.value), rng
-            )
+            value = self.minimum if other.value is None else other.value
+            return spanning(self.data_type, min(self.minimum, value), max(self.maximum, value), rng)
         return self if other.is_empty else other
 
 
@@ -227,15 +241,30 @@ def spanning(
 ) -> Linear | Identity:
     """Linear from `low` to `high` with a stand-in for null drawn from inside; Identity without a range.
 
-    There is no range when a bound is None, when both are the same double (2^53 and 2^53 + 1 are), and when
-    their distance is too small for a double to divide by.
+    There is no range when a bound is None, and when both are the same double (2^53 and 2^53 + 1 are).
     """
     if low is None or high is None:
         return Identity(data_type, high if low is None else low)
-    distance = float(high) - float(low)
-    if distance <= 0.0 or math.isinf(1.0 / distance):
+    if float(low) >= float(high):
         return Identity(data_type, low)
+    if data_type == DOUBLE:
+        low, high = _moved_apart(low, high)
     return Linear(data_type, low, high, _at(data_type, low, high, rng.random()))
+
+
+def _moved_apart(low: float, high: float) -> tuple[float, float]:
+    """The bounds, with one moved outwards where the formula would give the higher one more than 1.
+
+    From a distance of 2^1022 on, one divided by it has fewer digits, so that the product of the two may be more. Of the
+    smallest distances the quotient is beyond all doubles. The formula itself stays, because the Scala project leaves
+    cubes out by it.
+    """
+    distance = high - low
+    while (high - low) * (1.0 / (high - low)) > 1.0:
+        distance = max(math.nextafter(distance, math.inf), _LEAST_DISTANCE)
+        # The bound nearer to zero moves, as the other one may be the last of all doubles.
+        low, high = (high - distance, high) if abs(low) < abs(high) else (low, low + distance)
+    return low, high
 
 
 def _at(data_type: str, low: int | float, high: int | float, share: float) -> int | float:
