@@ -279,6 +279,30 @@ def test_a_stored_range_that_does_not_hold_its_largest_value_is_superseded():
     assert not stored.superseded_by(Empty())
 
 
+@pytest.mark.parametrize(
+    ("data_type", "low", "high", "null"),
+    [
+        (LONG, -9_220_000_000_000_000_000, 9_210_000_000_000_000_000, -9_223_000_000_000_000_000),
+        (INT, -(2**31) + 9, 2**31 - 9, 2**31 - 1),
+        (DOUBLE, 0.0, 9.0, -0.5),
+    ],
+)
+def test_a_stored_range_whose_stand_in_for_null_lies_outside_is_superseded(data_type, low, high, null):
+    """The Scala project draws such ones, as of hashes of 64 bits. Rows with nulls were kept without an index."""
+    stored = Linear(data_type, low, high, null)
+    for built in (
+        Linear(data_type, low + 1, high, low + 1),
+        Identity(data_type, high),
+        Identity(data_type, None),
+    ):
+        assert stored.superseded_by(built)
+        merged = stored.merge(built, RNG)
+        assert (merged.minimum, merged.maximum) == (low, high)
+        assert 0.0 <= merged.coordinate(None) <= 1.0
+        assert not merged.superseded_by(built)
+    assert not stored.superseded_by(Empty())
+
+
 def test_an_identity_that_was_stored_for_a_small_range_gets_one():
     """Of releases that took no range where one divided by it is no double."""
     line = spanning(DOUBLE, 0.0, LEAST, RNG)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from pyspark.sql import Window
@@ -12,6 +14,7 @@ from pyspark.sql import functions as F
 from pyqbeast import QbeastTable, UnsupportedError, bridge
 from tests.spark_session import under
 from tests.table.help import count, holds, ids, ids_of_each, ids_that_meet, load, rows_2d, save
+from tests.table.relogged import relogged
 
 NOT_FINITE = (
     "case id % 5 when 0 then double('NaN') when 1 then double('Infinity') when 2 then double('-Infinity')"
@@ -49,6 +52,25 @@ def test_one_very_large_number_stands_for_missing_ones(spark, table_path, missin
     save(rows.limit(100).withColumn("id", F.expr("id + 3000")), table_path)
     table = holds(spark, table_path)
     assert (table.metrics().unindexed_files, table.latest_revision.id) == (0, 1)
+
+
+def test_nulls_are_indexed_where_the_stored_stand_in_for_them_lies_outside(spark, table_path):
+    """As qbeast-spark draws it of a range wider than half the type's. The next write begins a revision with another."""
+    nulls = rows_2d(spark, 100).withColumn("a", F.lit(None).cast("int")).withColumn("id", F.expr("id + 2000"))
+    save(rows_2d(spark, 2_000), table_path)
+    path = relogged(table_path, lambda *_: None)
+    first = Path(path, "_delta_log", f"{0:020}.json")
+    text, changes = re.subn(
+        r'(nullValue\\":)\d+(,\\"orderedDataType\\":\\"Integer)', r"\g<1>-5\2", first.read_text()
+    )
+    assert changes == 1
+    first.write_text(text)
+    nulls.write.format("delta").mode("append").save(path)
+    QbeastTable.for_path(spark, path).optimize(revision=0)
+    save(nulls.withColumn("id", F.expr("id + 100")), path)
+    table = holds(spark, path)
+    assert (table.metrics().unindexed_files, table.latest_revision.id) == (0, 2)
+    assert ids(load(spark, path)) == list(range(2_200))
 
 
 def test_rows_without_a_coordinate_are_kept_without_an_index(spark, table_path, caplog):

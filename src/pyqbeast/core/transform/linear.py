@@ -123,11 +123,13 @@ class Linear(Transformation):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the formula gives each value of the range a coordinate from 0 to 1.
+        """Whether the formula gives each value of the range, and null, a coordinate from 0 to 1.
 
-        It gave the largest a little more in the widest ranges of earlier releases, before `_moved_apart`.
+        It gave the largest a little more in the widest ranges of earlier releases, before `_moved_apart`. The Scala
+        project draws its stand-in for null with an overflow, so outside, where the range is wider than half the type's.
+        It leaves cubes out by that stand-in, so nulls cannot be put elsewhere.
         """
-        return self.coordinate(self.maximum) <= 1.0
+        return self.coordinate(self.maximum) <= 1.0 and 0.0 <= self.coordinate(None) <= 1.0
 
     def superseded_by(self, other: Transformation) -> bool:
         """See `Transformation.superseded_by`: by a range or a value outside this one.
