@@ -143,3 +143,16 @@ def test_an_unknown_zone_is_refused():
     stated = '{"c_min": "1970-01-01", "c_max": "2000-01-01"}'
     with pytest.raises(InvalidInputError, match="'Mars/Olympus' is not known"):
         bounds(stated, "Timestamp", "Mars/Olympus")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"c_min": 1, "C_min": 0, "c_max": 3}', '{"C_MIN": 0, "c_max": 3, "c_min": 1}']
+)
+def test_two_keys_that_state_one_bound_differently_are_refused(text):
+    """It was the last one that counted."""
+    columns = column("linear", "Long")
+    with pytest.raises(InvalidInputError, match="state c_min as"):
+        parsed(text, columns)
+    assert parsed(text.replace("0", "1"), columns).columns["c"] == ColumnStatistics(1, 3)
+    found = parse_column_stats(text, columns, zone="UTC", midnight=epoch_milliseconds, case_sensitive=True)
+    assert (found.columns["c"], len(found.unused)) == (ColumnStatistics(1, 3), 1)

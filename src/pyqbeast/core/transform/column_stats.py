@@ -68,10 +68,14 @@ def parse_column_stats(
     everything that cannot be understood.
     """
     known = [key for transformer in transformers for key in _keys(transformer)]
-    stated = {
-        column_named(key, known, case_sensitive=case_sensitive) or key: value
-        for key, value in (_json_object(text) if text.strip() else {}).items()
-    }
+    stated: dict[str, Any] = {}
+    for key, value in (_json_object(text) if text.strip() else {}).items():
+        name = column_named(key, known, case_sensitive=case_sensitive) or key
+        if stated.setdefault(name, value) != value:
+            raise InvalidInputError(
+                f"columnStats: {key} and another key that differs only in case state {name} as {shown(stated[name])} "
+                f"and {shown(value)}; leave one of them out"
+            )
     columns: dict[str, ColumnStatistics] = {}
     used: set[str] = set()
     for transformer in transformers:
