@@ -35,6 +35,7 @@ from pyqbeast.delta_log import locations
 from pyqbeast.table.locate import delta_location
 from pyqbeast.table.options import default_cube_size, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
+from pyqbeast.table.write.table_checks import check_names
 
 #: The name in the table's history of a commit that takes tags away.
 _OPERATION = "DROP QBEAST TAGS"
@@ -57,7 +58,7 @@ def convert(
 
     Raises:
         InvalidInputError: an identifier of another form, a column that is not there or cannot be indexed, too many of
-            them, a cube size that is no number of rows.
+            them, a column whose name is used by the index itself, a cube size that is no number of rows.
         TableNotFoundError: there is nothing at the path, or no table of the name.
         UnsupportedError: the table is partitioned or clustered.
         FormatError: the table was indexed, and its index is damaged.
@@ -148,9 +149,10 @@ def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
 
 
 def _columns(table: DataFrame, wanted: Sequence[str]) -> list[str]:
-    """The names that the columns to index have in the table."""
+    """The names that the columns to index have in the table, once all its columns may be in an indexed one."""
     check_number_of_columns(len(wanted))
     types = bridge.simple_types(table)
+    check_names(types)
     columns = []
     for each in wanted:
         name = column_named(each, types, case_sensitive=is_case_sensitive(table.sparkSession))

@@ -219,6 +219,14 @@ def test_new_names_are_valid_and_distinct():
     assert renamed == {"a b": "a_b_2", "a;b": "a_b_3", "1d": "_1d", "größe": "gr__e", "true": "_true"}
 
 
+@pytest.mark.parametrize("name", ["_qbeastWeight", "_QBEASTCUBE", "_qbeastfileuuid"])
+def test_columns_named_as_those_that_the_scala_project_adds_get_other_names(name):
+    (found,) = findings(table(fields=[column("a"), column(name), column("_qbeast")]), SCALA)
+    assert f"the table has the columns {name!r}: its appends and optimize put" in found.text
+    (command,) = in_order([found])
+    assert f".withColumnRenamed({name!r}, {name + '_2'!r}).write" in command
+
+
 def test_names_that_are_left_over_from_a_mapping_are_none_of_the_files():
     assert not findings(table(fields=[MAPPED, column("b")], mapping="none"), "delta-rs")
 

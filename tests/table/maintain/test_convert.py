@@ -97,6 +97,16 @@ def test_a_table_is_partitioned_by_folders_in_it(root, file, is_partitioned):
     assert converting._is_partitioned(root, [file]) == is_partitioned
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_column_with_a_reserved_name_is_refused_and_all_stays_as_it_is(spark, table_path, kind):
+    """No write would be taken afterwards."""
+    rows_2d(spark, 100, columns="1 as _QbeastWeight").write.format(kind).save(table_path)
+    before = sorted(Path(table_path).rglob("*"))
+    with pytest.raises(InvalidInputError, match="'_QbeastWeight' is used by the index"):
+        pyqbeast.convert(spark, f"{kind}.`{table_path}`", columns_to_index=["a"])
+    assert sorted(Path(table_path).rglob("*")) == before
+
+
 def test_bad_input(spark, table_path):
     rows_2d(spark, 10).write.format("parquet").save(table_path)
     for message, wrong in {

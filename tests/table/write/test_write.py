@@ -284,6 +284,7 @@ def test_other_columns_than_the_tables_are_refused(spark, table_path):
         save(rows_2d(spark, 100), table_path, columnsToIndex="b,a")
 
 
-def test_a_column_with_a_reserved_name_is_refused(spark, table_path):
-    with pytest.raises(InvalidInputError, match="_qbeastWeight"):
-        save(rows_2d(spark, 10, columns="1 as _qbeastWeight"), table_path)
+@pytest.mark.parametrize("name", ["_qbeastWeight", "_QBEASTCUBE"])
+def test_a_column_with_a_reserved_name_is_refused(spark, table_path, name):
+    with pytest.raises(InvalidInputError, match=name):
+        save(rows_2d(spark, 10, columns=f"1 as {name}"), table_path)

@@ -123,7 +123,7 @@ MAX_COLUMNS = 20
 CUBE_SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 #: Names of columns that other writers add to the rows while they write. A table column must not have one of
-#: them.
+#: them, see `is_reserved`.
 HELPER_WEIGHT = "_qbeastWeight"
 HELPER_CUBE = "_qbeastCube"
 HELPER_FILE = "_qbeastFileUUID"

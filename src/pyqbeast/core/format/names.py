@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from pyqbeast.core.format.constants import HELPER_CUBE, HELPER_FILE, HELPER_WEIGHT
+
+_RESERVED = {name.lower() for name in (HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)}
+
 
 def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = False) -> str | None:
     """The column that a name means among some columns, None if there is none.
@@ -16,6 +20,11 @@ def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = 
     if case_sensitive:
         return None
     return next((column for column in columns if column.lower() == name.lower()), None)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the Scala project adds a column of this name, in any case, to the rows while it writes."""
+    return name.lower() in _RESERVED
 
 
 def quoted_name(name: str) -> str:

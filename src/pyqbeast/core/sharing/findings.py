@@ -12,6 +12,7 @@ from typing import Any
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import FileTags, has_copies, indexed_files
 from pyqbeast.core.format.hashed_layout import name_in_files
+from pyqbeast.core.format.names import is_reserved
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import GAP, Problem
@@ -230,6 +231,9 @@ class _Look:
         names = [name for name in self.indexed if not _PLAIN_NAME.fullmatch(name)]
         if names:
             yield Concern.column_names, f"the table is indexed by {_some(names)}", self._anew()
+        reserved = [name for name in self.types if is_reserved(name)]
+        if reserved:
+            yield Concern.reserved_names, f"the table has the columns {_some(reserved)}", self._anew()
 
     def _casts(self) -> dict[str, str]:
         """Indexed columns of a type that the Scala project does not take, and the type to give them."""
@@ -246,6 +250,7 @@ class _Look:
             return []
         names = [name for name in self.types if name in self.indexed or _NOT_IN_PARQUET & set(name)]
         odd = [name for name in names if not _PLAIN_NAME.fullmatch(name)]
+        odd += [name for name in self.types if is_reserved(name)]
         return [self.remedies.write_anew(self.latest, self._casts(), _plain_names(odd, self.types))]
 
 

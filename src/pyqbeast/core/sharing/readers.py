@@ -3,6 +3,7 @@
 This is data, which `findings` compares with the log of a table. Each claim about a reader was tried on the
 version that its title names, qbeast-spark's on tables of ours. Trino's claims come from its documentation. Damaged
 indexes were not tried: that qbeast-spark needs its revisions is seen where it cannot read those with weight columns.
+Nor were reserved names: that it adds columns of these names is seen in its source.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Concern(str, Enum):
     weight_columns = "weight columns"
     column_types = "types of indexed columns"
     column_names = "names of indexed columns"
+    reserved_names = "names of columns that it adds while it writes"
 
 
 #: Stands for column mapping in tables of reader version 2. Their protocol does not name its features.
@@ -114,6 +116,10 @@ _OF_QBEAST_SPARK = {
     ),
     Concern.column_names: Effect(
         ReaderVerdict.fails, "its appends fail or go by wrong bounds, as it does not quote names"
+    ),
+    Concern.reserved_names: Effect(
+        ReaderVerdict.wrong,
+        "its appends and optimize put weights and cubes in the place of their values, or fail",
     ),
 }
 

@@ -16,9 +16,6 @@ from pyspark.sql import DataFrame
 
 from pyqbeast import bridge
 from pyqbeast.core.format.constants import (
-    HELPER_CUBE,
-    HELPER_FILE,
-    HELPER_WEIGHT,
     TAG_BLOCKS,
     TAG_KEY_ROWS,
     TAG_MAX_ROW_WEIGHT,
@@ -40,9 +37,6 @@ from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.table.coordinates import coordinates
 
 _log = logging.getLogger(__name__)
-
-#: Names of columns that the Scala project adds to the rows while it writes. A table must not have one of them.
-RESERVED = (HELPER_WEIGHT, HELPER_CUBE, HELPER_FILE)
 
 
 @dataclass

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, is_reserved
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 
 
@@ -40,6 +41,13 @@ def stored_revisions(transaction: bridge.Transaction, path: str, *, is_replaced:
             f"pyqbeast upgrade {shlex.quote(path)}"
         )
     return stored
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Checks the names of all columns of a table. Raises InvalidInputError for one that no indexed table may have."""
+    for name in names:
+        if is_reserved(name):
+            raise InvalidInputError(f"column name {name!r} is used by the index itself; rename the column")
 
 
 def check_hashed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import bridge
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, TableExistsError
+from pyqbeast.core.errors import CommitConflictError, TableExistsError
 from pyqbeast.core.format.constants import TABLE_PROPERTY
 from pyqbeast.core.revisions.revision import configuration_entries, revisions_from_configuration
 from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
-from pyqbeast.table.write.arrange import RESERVED
 from pyqbeast.table.write.plan import RowsToWrite, WritePlan, plan_append, plan_new, rows_per_file
-from pyqbeast.table.write.table_checks import check_hashed_columns, stored_revisions
+from pyqbeast.table.write.table_checks import check_hashed_columns, check_names, stored_revisions
 
 #: How often a commit is tried again with the same files. Each time another writer's commit has come first.
 _COMMITS = 1_000
@@ -53,7 +52,7 @@ def configuration(no_rows: DataFrame, options: Mapping[str, str]) -> dict[str, s
     parsed = WriteOptions.parse(options)
     if not no_rows.columns:
         return {}
-    _check_names(no_rows.columns)
+    check_names(no_rows.columns)
     revision = plan_new(RowsToWrite(no_rows, parsed, parsed.fractions({})), None).revision
     return configuration_entries(revision, {}) | parsed.new_table_properties(no_rows.sparkSession)
 
@@ -71,7 +70,7 @@ class _Write:
 
     def run(self) -> None:
         """Lays the rows out and commits. If another writer has changed the revisions, this starts again."""
-        _check_names(self.data.columns)
+        check_names(self.data.columns)
         rebuilds = 0 if self.options.holds_rows_read else number_of_retries(self.spark)
         while True:
             transaction = bridge.Transaction(self.spark, self.options.path, self.options.delta)
@@ -218,9 +217,3 @@ class _Write:
 def _rules(transaction: bridge.Transaction) -> dict[str, str]:
     """What Delta holds rows and files to while it writes them, such as CHECK constraints."""
     return {key: value for key, value in transaction.configuration.items() if key.startswith("delta.")}
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        if name in RESERVED:
-            raise InvalidInputError(f"column name {name!r} is used by the index itself; rename the column")
