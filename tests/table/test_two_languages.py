@@ -18,7 +18,9 @@ from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import MAX_COLUMNS, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.iso_time import stated_moment
 from pyqbeast.core.format.stored_text import stored_float, whole_number
+from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
@@ -30,6 +32,7 @@ from pyqbeast.table.options import WriteOptions
 from pyqbeast.table.write.arrange import tree_bytes
 from tests.core.hostile import drawn
 from tests.delta_log.block_texts import USUAL, texts
+from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
 
 #: Coordinates, and those at which a cell ends.
@@ -177,3 +180,29 @@ def test_whole_numbers_as_texts(java):
     odd = ["{}", " {}", "+{}", "{}.0", "{}a", "-{}"]
     for text in ["", "-", *(way.format(number) for way in odd for number in numbers)]:
         assert java("format.Json", "wholeNumber", ("String", text)) == by_python(text), text
+
+
+def test_names_of_time_zones(spark):
+    """Short ones of Java, and offsets in every way that Spark takes them."""
+    short = sorted(spark._jvm.java.time.ZoneId.SHORT_IDS.keySet())
+    zones = [
+        *short,
+        "UTC",
+        "UT",
+        "Z",
+        "UT+9",
+        "GMT-3",
+        "+9",
+        "+9:30",
+        "+09:5",
+        "-0930",
+        "-090030",
+        "+09:00:30",
+    ]
+    noon = "2024-07-01 12:00:00"
+    with under(spark, {"spark.sql.session.timeZone": "UTC"}):
+        at = F.lit(noon).cast("timestamp")
+        row = spark.range(1).select(*(F.unix_millis(F.to_utc_timestamp(at, zone)) for zone in zones)).first()
+    moments = [stated_moment(noon, zone) for zone in zones]
+    assert len(short) == 28
+    assert list(row) == [epoch_milliseconds(moment) for moment in moments]

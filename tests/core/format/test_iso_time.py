@@ -6,7 +6,8 @@ import datetime as dt
 
 import pytest
 
-from pyqbeast.core.format.iso_time import day_of, moment_of
+from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.iso_time import day_of, moment_of, stated_moment
 
 DAY = dt.datetime(2024, 2, 29)
 EAST = dt.timezone(dt.timedelta(hours=1, minutes=30))
@@ -67,3 +68,44 @@ def test_days():
     for text in ("2024-02-29 00:00:00", "2024-02-29T00:00Z"):
         with pytest.raises(ValueError, match="2024-12-31"):
             day_of(text)
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset"),
+    [
+        *(("UTC", "0:00"), ("UT", "0:00"), ("Z", "0:00"), ("GMT", "0:00")),
+        *(("+09:00", "9:00"), ("+9", "9:00"), ("+9:30", "9:30"), ("+09:5", "9:05"), ("+0930", "9:30")),
+        *(("UT+9", "9:00"), ("UTC-09:30", "-9:30"), ("GMT+9", "9:00")),
+        *(("+09:00:30", "9:00:30"), ("-090030", "-9:00:30"), ("UT-18:00", "-18:00")),
+        *(
+            ("JST", "9:00"),
+            ("IST", "5:30"),
+            ("ECT", "1:00"),
+            ("PST", "-8:00"),
+            ("CST", "-6:00"),
+            ("BST", "6:00"),
+        ),
+        *(("EST", "-5:00"), ("MST", "-7:00"), ("HST", "-10:00"), ("America/New_York", "-5:00")),
+    ],
+)
+def test_all_zones_of_sessions_are_known(zone, offset):
+    hours, minutes, seconds = [*map(int, offset.lstrip("-").split(":")), 0][:3]
+    shift = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    moment = stated_moment("2024-02-29 10:20", zone)
+    assert moment is not None
+    assert moment.utcoffset() == (-shift if offset.startswith("-") else shift)
+
+
+@pytest.mark.parametrize(("zone", "hours"), [("EST", -5), ("MST", -7), ("HST", -10)])
+def test_three_short_names_are_offsets_in_all_years(zone, hours):
+    """To Java, and so to Spark. Releases of the database of time zones have taken them for zones of a place."""
+    for text in ("1800-01-01 00:00", "1918-07-01 00:00", "1942-07-01 00:00"):
+        moment = stated_moment(text, zone)
+        assert moment is not None
+        assert moment.utcoffset() == dt.timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("zone", ["XYZ", "jst", "+19:00", "+09:0:0", "+9:3:0", "UT9", "+"])
+def test_zones_that_nobody_knows(zone):
+    with pytest.raises(InvalidInputError, match="is not known here"):
+        stated_moment("2024-02-29 10:20", zone)

@@ -28,7 +28,42 @@ _MINUTE = 60_000_000
 _OFFSETS_OF_LATER_YEARS = dt.datetime(1900, 1, 3, tzinfo=dt.timezone.utc)
 _LEFT_OUT, _GREGORIAN = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
 _TWELVE_DAYS = 12 * 86_400_000_000
-_NAMED_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(0?[0-9]|1[0-8])(?::?([0-5][0-9]))?")
+#: Spark puts a zero before an hour, and before minutes without seconds, that have one digit.
+_NAMED_OFFSET = re.compile(
+    r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>0?[0-9]|1[0-8])"
+    r"(?::?(?P<minutes>[0-5][0-9]|(?<=:)[0-9]\Z)(?::?(?P<seconds>[0-5][0-9]))?)?"
+)
+#: Names of zones that Spark takes as well: `ZoneId.SHORT_IDS` of Java 17. Python takes the last three for other zones.
+_SHORT_NAMES = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+    "EST": "-05:00",
+    "MST": "-07:00",
+    "HST": "-10:00",
+}
 
 
 def day_of(text: str) -> dt.date:
@@ -94,14 +129,15 @@ def stated_moment(text: str, zone: str) -> dt.datetime | None:
 
 def _zone_named(name: str) -> dt.tzinfo:
     """The time zone of a name or an offset (`Europe/Madrid`, `+02:00`). Raises InvalidInputError for other texts."""
-    offset = _NAMED_OFFSET.fullmatch(name)
+    full_name = _SHORT_NAMES.get(name, name)
+    offset = _NAMED_OFFSET.fullmatch(full_name)
     if offset:
-        shift = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
-        return dt.timezone(-shift if offset[1] == "-" else shift)
-    if name in {"UTC", "Z", "GMT"}:
+        shift = dt.timedelta(**{part: int(offset[part] or 0) for part in ("hours", "minutes", "seconds")})
+        return dt.timezone(-shift if offset["sign"] == "-" else shift)
+    if name in {"UTC", "Z", "GMT", "UT"}:
         return dt.timezone.utc
     try:
-        return zoneinfo.ZoneInfo(name)
+        return zoneinfo.ZoneInfo(full_name)
     # Some releases of Python raise OSError for a name that is a folder of zones.
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidInputError(f"time zone {name!r} is not known here") from None
