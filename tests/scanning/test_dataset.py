@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 
 import duckdb
@@ -113,6 +114,27 @@ def test_files_that_hold_something_else_are_read_first(tmp_path):
     rows = scan.to_dataset().to_table()
     assert [row["id"] for row in in_order(rows)] == [1, 3, 4, 5, 6, 7]
     same(rows, scan.to_arrow())
+
+
+def test_statistics_that_may_be_of_another_column_tell_nothing(tmp_path):
+    """A name that is left over from a mapping: Delta's statistics go by it, and it may be another column's."""
+    rows = pa.table({"id": [1, 2], "x": [1.5, 2.5], "gone": pa.nulls(2, pa.float64())})
+    entry = indexed_add(tmp_path / "a.parquet", rows)
+    left_over = {"id": "id", "x": "gone", "gone": "x"}
+    statistics = json.loads(entry["add"]["stats"])
+    of_delta = {
+        part: {left_over[name]: value for name, value in statistics[part].items()}
+        for part in ("minValues", "maxValues", "nullCount")
+    }
+    entry["add"]["stats"] = json.dumps(statistics | of_delta)
+    fields = fields_of(rows.schema)
+    for field in fields:
+        field["metadata"] = {"delta.columnMapping.physicalName": left_over[field["name"]]}
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.to_dataset().to_table() == rows
+    assert scan.where("x > 2").to_dataset().to_table()["id"].to_pylist() == [2]
+    assert scan.to_duckdb(duckdb.connect()).filter("x > 2").fetchall() == [(2, 2.5, None)]
 
 
 def test_times_that_are_stored_in_an_old_way(tmp_path):

@@ -80,19 +80,22 @@ class PlainFiles:
         """Whether every value that the condition looks at lies in the bounds that the log tells, as no NaN does."""
         if self._predicate is None:
             return True
-        names = {path[0]: path[0] for path in self._floats}
         # Bounds of a struct, which hold its fields, are none to `BoundsOfFiles`.
-        known = BoundsOfFiles([file], names, self._schema).columns.values()
+        known = self._bounds([file], {path[0] for path in self._floats}).columns.values()
         return self._predicate.cases_of_nan == [] and not any(column.low.null_count for column in known)
 
     def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:
         """Of some of them."""
-        bounds = BoundsOfFiles(files, {name: name for name in self._schema.names}, self._schema)
+        bounds = self._bounds(files, self._schema.names)
         fragments = [
             self._format.make_fragment(self._location(file), self._arrow_system, known)
             for file, known in zip(files, bounds.guarantees(), strict=True)
         ]
         return ds.FileSystemDataset(fragments, self._schema, self._format, self._arrow_system)
+
+    def _bounds(self, files: Sequence[LiveFile], columns: Collection[str]) -> BoundsOfFiles:
+        in_statistics = self._index.names_in_statistics
+        return BoundsOfFiles(files, {name: in_statistics[name] for name in columns}, self._schema)
 
     def _location(self, file: LiveFile) -> str:
         return locations.file_location(self._root, file.path)
