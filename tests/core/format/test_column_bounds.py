@@ -103,3 +103,14 @@ def test_files_without_an_index_may_hold_nan_that_their_statistics_do_not_tell(k
 )
 def test_values_of_another_type_tell_nothing(kind, stored):
     assert bounds(kind, (stored, stored)) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "tags", "found"),
+    [("c", {}, (1, 3)), ("value", {}, None), ("value", INDEXED, (1, 3))],
+)
+def test_a_file_of_nulls_has_no_bounds_where_its_nulls_can_be_believed(column, tags, found):
+    """delta-rs up to 1.6.0 counts those inside a map as those of columns that are called `key` and `value`."""
+    held = {"numRecords": 2, "minValues": {column: 1}, "maxValues": {column: 3}, "nullCount": {column: 0}}
+    nulls = {"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {column: 2}}
+    assert column_bounds([(held, tags), (nulls, tags)], column, "long", has_floats=False) == found

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyqbeast.core.format.file_tags import tells_nan
+from pyqbeast.core.format.file_tags import is_of_spark
 from pyqbeast.core.format.iso_time import day_of, first_day_told_as, moment_of, told_inexactly
+from pyqbeast.core.format.null_counts import null_count
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.stored_text import may_be_cut, stored_float
 from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
@@ -26,7 +27,7 @@ def column_bounds(
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
     Days since 1970 for dates, microseconds for timestamps. Infinity stands for NaN too, which is larger. NaN stands for
-    a largest value that a file does not tell, as one of floats may not (see `tells_nan`).
+    a largest value that a file does not tell, as one of floats may not (see `is_of_spark`).
 
     Args:
         files: the statistics and the tags of each. Statistics are as Delta has them; `minValues` and the like are
@@ -41,15 +42,17 @@ def column_bounds(
         low = of_file.get(MIN_VALUES, {}).get(column)
         high = of_file.get(MAX_VALUES, {}).get(column)
         rows = of_file.get(NUM_RECORDS)
-        nulls = of_file.get(NULL_COUNT, {}).get(column)
-        if low is None and high is None and rows is not None and nulls == rows:
+        told = of_file.get(NULL_COUNT, {}).get(column)
+        has_bounds = low is not None or high is not None
+        nulls = null_count(told, column, tags, rows=rows, has_bounds=has_bounds)
+        if nulls is not None and nulls == rows:
             continue
         least, most = _span(low, kind), _span(high, kind)
         if least is None or most is None:
             return None
         lows.append(math.inf if math.isnan(least[0]) else least[0])
         highs.append(math.inf if math.isnan(most[1]) else most[1])
-        is_told = is_told and (kind not in _FLOATS or tells_nan(tags))
+        is_told = is_told and (kind not in _FLOATS or is_of_spark(tags))
     if not lows:
         return None
     low, high = min(lows), max(highs)

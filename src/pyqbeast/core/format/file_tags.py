@@ -130,11 +130,11 @@ class Mark(enum.Enum):
 _STATES = {STATE_FLOODED: Mark.NOT_SET, STATE_ANNOUNCED: Mark.SET, STATE_REPLICATED: Mark.SET}
 
 
-def tells_nan(tags: Mapping[str, str]) -> bool:
-    """Whether the statistics of a file with these tags say of a column that it has a NaN, which is its largest value.
+def is_of_spark(tags: Mapping[str, str]) -> bool:
+    """Whether Spark has surely written a file with these tags, as it has each file of an index, and so its statistics.
 
-    A file of an index was written by Spark, whose statistics do. The log does not tell who wrote others, and delta-rs
-    leaves NaN out.
+    The log does not tell who wrote others. delta-rs leaves NaN, the largest value, out of their statistics, and counts
+    nulls wrongly.
     """
     return not INDEX_TAGS.isdisjoint(tags)
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.iso_time import day_of, first_day_told_as, moment_of, told_inexactly
+from pyqbeast.core.format.null_counts import null_count
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT
 from pyqbeast.core.format.stored_text import may_be_cut, read_json, stored_float
 from pyqbeast.delta_log.live_file import LiveFile
@@ -77,9 +78,10 @@ class BoundsOfFiles:
         values = _stored_values([file.statistics for file in files], kinds)
         nothing: list[Any] = [None] * len(files)
         untold = (nothing, nothing, nothing)
-        rows = [file.physical_rows for file in files]
         self.columns = {
-            name: _column(*(untold if stored is None else values[stored]), rows, schema.field(name))
+            name: _column(
+                *(untold if stored is None else values[stored]), files, stored or name, schema.field(name)
+            )
             for name, stored in columns.items()
         }
 
@@ -149,12 +151,26 @@ def _column(
     lows: Sequence[Any],
     highs: Sequence[Any],
     nulls: Sequence[Any],
-    rows: Sequence[int | None],
+    files: Sequence[LiveFile],
+    stored: str,
     field: pa.Field,
 ) -> ColumnOfFiles:
-    only_nulls = [type(count) is int and count == of_file for count, of_file in zip(nulls, rows, strict=True)]
+    is_nested = pa.types.is_nested(field.type)
+    rows = [file.physical_rows for file in files]
+    counts = [
+        null_count(
+            count,
+            stored,
+            file.tags,
+            rows=of_file,
+            has_bounds=least is not None or most is not None,
+            is_nested=is_nested,
+        )
+        for count, least, most, file, of_file in zip(nulls, lows, highs, files, rows, strict=True)
+    ]
+    only_nulls = [count is not None and count == of_file for count, of_file in zip(counts, rows, strict=True)]
     convert = next((of_kind for test, of_kind in _CONVERSIONS if test(field.type)), None)
-    low: Sequence[Any] = [None] * len(rows)
+    low: Sequence[Any] = [None] * len(files)
     high: Sequence[Any] = low
     if convert is not None:
         low = _values(lows, lambda stored: _smallest(convert(stored), field), field.type)
@@ -170,7 +186,7 @@ def _column(
     return ColumnOfFiles(
         pa.array(low, field.type),
         pa.array(high, field.type),
-        pa.array([count != 0 for count in nulls], pa.bool_()),
+        pa.array([count != 0 for count in counts], pa.bool_()),
         pa.array(only_nulls, pa.bool_()),
     )
 
