@@ -18,7 +18,7 @@ GOOD = {
     "numRecords": 3,
     "minValues": {"a": -1, "s": {"x": "b"}, "t": "2020-10-25T02:30:00.000+02:00", "f": "NaN"},
     "maxValues": {"a": 1, "s": {"x": "a"}, "t": "2020-10-25T02:10:00.000+01:00", "f": 2.5},
-    "nullCount": {"a": 3, "s": {"x": 0}, "list": None},
+    "nullCount": {"a": 2, "s": {"x": 0}, "list": None, "n": 3},
     "tightBounds": False,
 }
 
@@ -37,6 +37,8 @@ def test_statistics_in_order(has_vector):
         ({"numRecords": "3"}, "numRecords"),
         ({"nullCount": {"s": {"x": 4}}}, "nullCount of s.x is 4, of 3 rows"),
         ({"nullCount": {"a": -1}}, "nullCount of a"),
+        ({"nullCount": {"a": 3}}, "nullCount of a is 3, of 3 rows, and a value lies at -1"),
+        ({"nullCount": {"s": {"x": 3}}, "minValues": {}}, "of 3 rows, and a value lies at 'a'"),
         ({"minValues": {"a": 2}}, "values of a lie between 2 and 1"),
     ],
 )

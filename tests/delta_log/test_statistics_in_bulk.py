@@ -16,7 +16,7 @@ USUAL = {
     "numRecords": 3,
     "minValues": {"a": -1, "s": {"x": "b"}, "t": "2020-10-25T02:30:00.000+02:00", "f": 1.5},
     "maxValues": {"a": 1, "s": {"x": "a"}, "t": "2020-10-25T02:10:00.000+01:00", "f": 2.5},
-    "nullCount": {"a": 3, "s": {"x": 0}, "t": 0},
+    "nullCount": {"a": 2, "s": {"x": 0}, "t": 0},
     "tightBounds": False,
 }
 OTHERS = [json.dumps(USUAL | {"numRecords": rows}) for rows in range(3, 200)]
@@ -34,6 +34,8 @@ def test_usual_statistics_are_in_order_at_once():
         json.dumps(USUAL | {"numRecords": None}),
         json.dumps(USUAL | {"nullCount": {"s": {"x": 4}}}),
         json.dumps(USUAL | {"nullCount": {"a": -1}}),
+        json.dumps(USUAL | {"nullCount": {"a": 3}}),
+        json.dumps(USUAL | {"nullCount": {"s": {"x": 3}}, "minValues": {}}),
         json.dumps(USUAL | {"minValues": {"a": 2}}),
         json.dumps(USUAL | {"minValues": {"f": 2.75}}),
         json.dumps(USUAL | {"minValues": {"f": float("nan")}}),

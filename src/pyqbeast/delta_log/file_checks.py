@@ -108,6 +108,12 @@ def _contradictions(stored: Any, *, has_vector: bool) -> list[str]:  # noqa: ANN
         for path, nulls in parts[NULL_COUNT].items()
         if type(nulls) is not int or not 0 <= nulls <= rows
     ]
+    bounded = {**parts[MAX_VALUES], **parts[MIN_VALUES]}
+    found += [
+        f"its {NULL_COUNT} of {'.'.join(path)} is {nulls}, of {rows} rows, and a value lies at {shown(bounded[path])}"
+        for path, nulls in parts[NULL_COUNT].items()
+        if nulls == rows and path in bounded
+    ]
     for path, low in parts[MIN_VALUES].items():
         high = parts[MAX_VALUES].get(path)
         if type(low) in (int, float) and type(high) in (int, float) and low > high:

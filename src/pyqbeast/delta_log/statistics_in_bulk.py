@@ -76,10 +76,14 @@ def _keep_the_rules(decoded: pa.Table) -> list[bool]:
         for name in (MIN_VALUES, MAX_VALUES, NULL_COUNT)
     }
     rules = [pc.and_kleene(pc.greater_equal(rows, _ZERO), pc.is_valid(rows))]
-    for nulls in parts[NULL_COUNT].values():
+    for path, nulls in parts[NULL_COUNT].items():
         if not pa.types.is_int64(nulls.type):
             return [False] * len(decoded)
         rules.append(pc.and_(pc.greater_equal(nulls, _ZERO), pc.less_equal(nulls, rows)))
+        bounds = (parts[name].get(path) for name in (MIN_VALUES, MAX_VALUES))
+        rules += [
+            pc.or_(pc.is_null(bound), pc.not_equal(nulls, rows)) for bound in bounds if bound is not None
+        ]
     for path, low in parts[MIN_VALUES].items():
         high = parts[MAX_VALUES].get(path)
         if high is not None and low.type == high.type and _is_number(low.type):

@@ -145,6 +145,11 @@ def _of_other_counts(add: Add) -> tuple[int, int]:
     return counts.index(max(counts)), counts.index(min(counts))
 
 
+def count_all_as_nulls(add: Add, root: Path) -> None:
+    rows = json.loads(add["stats"])["numRecords"]
+    statistics(nullCount_a=lambda _: rows)(add, root)
+
+
 def count_one_row_too_many(add: Add, root: Path) -> None:
     block(elementCount=lambda of: of["elementCount"] + 1)(add, root)
     statistics(numRecords=lambda rows: rows + 1)(add, root)

@@ -19,6 +19,7 @@ from tests.table.maintain.damages import (
     Damage,
     block,
     blocks_of,
+    count_all_as_nulls,
     count_one_row_too_many,
     described,
     exchange_counts,
@@ -178,6 +179,13 @@ HEALED = [
         problems.STATISTICS_TEXT,
         repair_texts.RECOUNTED,
         statistics(nullCount_b=lambda _: 10**9),
+    ),
+    Damage(
+        "`nullCount` of a column is all rows, and it has a `minValues`",
+        "log",
+        problems.STATISTICS_TEXT,
+        repair_texts.RECOUNTED,
+        count_all_as_nulls,
     ),
     Damage(
         "`minValues` of a column is above its `maxValues`",
