@@ -104,7 +104,7 @@ class QueriedFiles:
 
 def _span(file: QueriedFile, column: GroupColumn | None, kind: GroupKind | None) -> ValueSpan | None:
     """The values of a group's column in a file that the query's conditions leave."""
-    span = value_span(file.statistics, column.name, kind) if column else None
+    span = value_span(file.statistics, file.tags, column.name, kind) if column else None
     return span.within(column.low, column.high) if span and column and column.is_compared else span
 
 

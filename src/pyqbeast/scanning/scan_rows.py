@@ -165,10 +165,10 @@ class ScanRows:
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
         spans = [
             tuple(
-                None if name is None else value_span(each, name, kind)
+                None if name is None else value_span(each, file.tags, name, kind)
                 for name, kind in zip(names, kinds, strict=True)
             )
-            for each in statistics
+            for file, each in zip(self._chosen, statistics, strict=True)
         ]
         return GroupSpans(kinds, spans, [each[NUM_RECORDS] for each in statistics])
 

@@ -73,7 +73,7 @@ class Shops(Groups):
         self.group_spans = GroupSpans(
             [GroupKind.INTEGER],
             [
-                (value_span({"numRecords": 1, "nullCount": {"g": 0}, **span}, "g", GroupKind.INTEGER),)
+                (value_span({"numRecords": 1, "nullCount": {"g": 0}, **span}, {}, "g", GroupKind.INTEGER),)
                 for span in spans
             ],
             [5_015] * 40,

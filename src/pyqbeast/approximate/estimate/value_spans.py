@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
 from pyqbeast.core.format.iso_time import day_of, first_day_told_as
+from pyqbeast.core.format.null_counts import null_count
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
 from pyqbeast.core.format.types import EPOCH_DAY
 
@@ -59,24 +60,30 @@ class ValueSpan(NamedTuple):
         return ValueSpan(max(self.low, low), min(self.high, high), has_null=False)
 
 
-def value_span(statistics: Mapping[str, Any], column: str, kind: GroupKind | None) -> ValueSpan | None:
+def value_span(
+    statistics: Mapping[str, Any], tags: Mapping[str, str], column: str, kind: GroupKind | None
+) -> ValueSpan | None:
     """The values of a column in a file; None where its statistics do not tell.
 
     Args:
         statistics: as Delta has them; `minValues` and the like are objects where they are there.
-        column: its name there.
+        tags: of the file.
+        column: its name in the statistics.
         kind: of its values; None for any other type.
     """
     if kind is None:
         return None
     rows = statistics.get(NUM_RECORDS)
-    nulls = statistics.get(NULL_COUNT, {}).get(column)
+    least, most, told = (
+        statistics.get(part, {}).get(column) for part in (MIN_VALUES, MAX_VALUES, NULL_COUNT)
+    )
+    nulls = null_count(told, column, tags, rows=rows, has_bounds=least is not None or most is not None)
     has_null = nulls != 0
-    if rows is not None and nulls == rows:
+    if nulls is not None and nulls == rows:
         return ValueSpan(None, None, has_null=True)
     if kind is GroupKind.BOOLEAN:
         return ValueSpan(0, 1, has_null)
-    low, high = (code_of(statistics.get(part, {}).get(column), kind) for part in (MIN_VALUES, MAX_VALUES))
+    low, high = code_of(least, kind), code_of(most, kind)
     if low is None or high is None:
         return None
     if kind is GroupKind.DATE:
