@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pyqbeast.approximate.estimate import GroupKind, value_span
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.conditions.comparisons import MIRRORED
@@ -296,3 +297,31 @@ def test_doubles_of_more_digits_than_whole_numbers_have_are_refused(number):
 def test_constants_that_are_none_of_the_type_that_is_asked_for(condition, told):
     with pytest.raises(InvalidInputError, match=told):
         Predicate.of(condition, SCHEMA)
+
+
+def cut_by_old_delta(text):
+    """The largest text of a file as Delta before 3.3 tells it. Java has texts as units of 16 bits."""
+    units = text.encode("utf-16-be")
+    if len(units) <= 64:
+        return text
+    end = 64
+    while units[end : end + 2] >= b"\xff\xfd":
+        end += 2
+    # Java writes `?` for half of a character.
+    return re.sub("[\ud800-\udbff]$", "?", units[:end].decode("utf-16-be", "surrogatepass")) + "\ufffd"
+
+
+@given(
+    st.text("ab?\uffff\ufffd\U0001f33c\U0010fffe", min_size=28, max_size=36)
+    | st.text(st.characters(codec="utf-8", max_codepoint=0x10FFFE), max_size=4).map(("a" * 31).__add__)
+)
+@example("a" * 32 + "\U0001f33c flower")
+@example("a" * 31 + "\U0001f33c flower")
+@example("a" * 32 + "\ufffd\U0001f33c")
+def test_a_long_text_is_found_though_old_versions_of_delta_cut_it(text):
+    largest = cut_by_old_delta(text)
+    statistics = {"numRecords": 1, "minValues": {"s": ""}, "maxValues": {"s": largest}, "nullCount": {"s": 0}}
+    for condition in (pc.field("s") == text, pc.field("s") > largest):
+        if pa.table({"s": [text]}).filter(condition).num_rows:
+            assert verdicts(condition, [json.dumps(statistics)]) != [False]
+    assert text <= value_span(statistics, {}, "s", GroupKind.TEXT).high

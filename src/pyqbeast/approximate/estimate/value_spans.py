@@ -15,6 +15,7 @@ from pyqbeast.core.format.constants import LONG_MAX, LONG_MIN
 from pyqbeast.core.format.iso_time import day_of, first_day_told_as
 from pyqbeast.core.format.null_counts import null_count
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
+from pyqbeast.core.format.stored_text import largest_text
 from pyqbeast.core.format.types import EPOCH_DAY
 
 _FIRST_DAY = EPOCH_DAY.toordinal()
@@ -88,6 +89,8 @@ def value_span(
         return None
     if kind is GroupKind.DATE:
         low = code_of(first_day_told_as(value_of(low, kind)), kind)
+    if isinstance(high, str):
+        high = largest_text(high)
     return ValueSpan(low, high, has_null)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _WHOLE_LIST = re.compile(r"-?[0-9]{1,19}(?:,-?[0-9]{1,19})*", re.ASCII)
 #: What JSON takes for blanks.
 _BLANKS = " \t\n\r"
+_TIE_BREAKER = "\ufffd"
 #: How much of a text that cannot be used an error message quotes.
 _QUOTED = 200
 
@@ -83,6 +85,16 @@ def may_be_cut(bound: object) -> bool:
     delta-rs writes the end of 64 bits for whole decimals that lie beyond it.
     """
     return str(bound) in (str(LONG_MIN), str(LONG_MAX))
+
+
+def largest_text(told: str) -> str:
+    """What no text of a column is above, from the largest one that statistics tell.
+
+    Delta before 3.3 cuts a long text and ends it with U+FFFD, which the characters beyond U+FFFF are above, such as
+    emoji. Where the cut parts one of these in its two halves, `?` is left of the first half. Newer versions write the
+    last code point of all, as is done here. It stands for no character, so no text has it.
+    """
+    return told[:-1].removesuffix("?") + chr(sys.maxunicode) if told.endswith(_TIE_BREAKER) else told
 
 
 def is_text(value: object) -> bool:

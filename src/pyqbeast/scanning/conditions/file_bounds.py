@@ -17,7 +17,7 @@ from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.iso_time import day_of, first_day_told_as, moment_of, told_inexactly
 from pyqbeast.core.format.null_counts import null_count
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT
-from pyqbeast.core.format.stored_text import may_be_cut, read_json, stored_float
+from pyqbeast.core.format.stored_text import largest_text, may_be_cut, read_json, stored_float
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.statistics_in_bulk import tables_in_order
 from pyqbeast.scanning.conditions.column_types import char_length, was_float
@@ -240,6 +240,9 @@ def _largest(high: Any, field: pa.Field) -> Any:  # noqa: ANN401 (any value of P
         return _beyond(high, field.type, ROUND_CEILING)
     if isinstance(high, dt.datetime):
         return high + dt.timedelta(microseconds=told_inexactly(high)[1])
+    if not isinstance(high, str):
+        return high
+    high = largest_text(high)
     length = char_length(field)
     if length is not None:
         # Files of other writers may hold the texts without their blanks.
