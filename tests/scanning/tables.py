@@ -89,6 +89,7 @@ def indexed_add(
         "minValues": {name: low for name, (low, _) in bounds.items()},
         "maxValues": {name: high for name, (_, high) in bounds.items()},
         "nullCount": {name: rows[name].null_count for name in rows.column_names},
+        "tightBounds": vector is None,
     }
     block = Block(CubeId.root(1), lowest, highest, rows.num_rows)
     return {

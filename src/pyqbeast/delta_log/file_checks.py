@@ -9,7 +9,7 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import LONG_MAX
-from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS
+from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES, NULL_COUNT, NUM_RECORDS, TIGHT_BOUNDS
 from pyqbeast.core.format.stored_text import read_json, shown
 from pyqbeast.core.problems import EXISTS, LIVE_ONCE, SIZE, STATISTICS_TEXT, Problem
 
@@ -52,6 +52,8 @@ def usable_statistics(text: str | None) -> dict[str, Any]:
 def _is_usable(name: str, value: Any) -> bool:  # noqa: ANN401 (any JSON value)
     if name in (MIN_VALUES, MAX_VALUES, NULL_COUNT):
         return isinstance(value, dict)
+    if name == TIGHT_BOUNDS:
+        return isinstance(value, bool)
     return type(value) is int and 0 <= value <= LONG_MAX
 
 
