@@ -11,7 +11,16 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb import (
+    VAR_NUM,
+    ArraySchema,
+    Datatype,
+    attribute,
+    create_array,
+    dimension,
+    open_array,
+    write_array,
+)
 from pyqbeast.tiledb.filters import (
     BitShuffle,
     BitWidthReduction,
@@ -24,6 +33,7 @@ from pyqbeast.tiledb.filters import (
     Gzip,
     Lz4,
     Md5,
+    NoOp,
     PositiveDelta,
     Rle,
     Sha256,
@@ -239,3 +249,87 @@ def test_differences_of_compressed_bytes_are_read(tmp_path, compressor, windows)
         with oracle.open(uri, "w") as array:
             array[np.arange(1)] = cells
         assert tiledb.open_array(uri).read()["v"].to_pylist() == cells.tolist()
+
+
+NO_OP = oracle.FilterList([oracle.NoOpFilter()])
+#: Dimensions that no filter changes, also not those of coordinates that the schema has.
+UNFILTERED = {
+    "whole numbers": (oracle.Dim("x", domain=(0, 999), tile=10, dtype=np.int32, filters=NO_OP), pa.int32()),
+    "floats": (
+        oracle.Dim("x", domain=(0.0, 999.0), tile=10.0, dtype=np.float64, filters=NO_OP),
+        pa.float64(),
+    ),
+    "texts": (oracle.Dim("x", domain=(None, None), dtype="ascii", filters=NO_OP), pa.string()),
+}
+
+
+def _cells(kind, start):
+    """50 cells with a text that may be null."""
+    numbers = range(start, start + 50)
+    x = [f"{i:03}" for i in numbers] if pa.types.is_string(kind) else numbers
+    return pa.table({"x": pa.array(x, kind), "s": [None if i % 7 == 0 else f"s{i}" for i in numbers]})
+
+
+@pytest.mark.parametrize(("axis", "kind"), UNFILTERED.values(), ids=UNFILTERED)
+def test_a_dimension_with_the_filter_that_does_nothing(tmp_path, axis, kind):
+    """It is stored as it is: filters that do nothing are filters, and those of coordinates do not apply."""
+    uri, copy = str(tmp_path / "a"), str(tmp_path / "b")
+    field = oracle.Attr("s", dtype="ascii", var=True, nullable=True, filters=NO_OP)
+    schema = oracle.ArraySchema(
+        oracle.Domain(axis), [field], sparse=True, offsets_filters=NO_OP, validity_filters=NO_OP
+    )
+    oracle.Array.create(uri, schema)
+    x, theirs = _cells(kind, 0)["x"].to_pylist(), [f"t{i}" for i in range(50)]
+    with oracle.open(uri, "w", timestamp=1) as array:
+        array[np.array(x)] = {"s": pa.array(theirs, pa.large_string())}
+    assert open_array(uri).read()["s"].to_pylist() == theirs
+    ours = _cells(kind, 100)
+    write_array(uri, ours, timestamp=2)
+    assert same_as_oracle(uri, "x")["x"] == [*x, *ours["x"].to_pylist()]
+    assert tiledb.verify(open_array(uri)).ok
+    create_array(copy, open_array(uri).schema)
+    assert oracle.ArraySchema.load(copy) == oracle.ArraySchema.load(uri)
+    write_array(copy, ours)
+    assert same_as_oracle(copy, "x") == rows(ours, "x")
+
+
+@pytest.mark.parametrize(("datatype", "domain"), [(Datatype.INT32, (0, 999)), (Datatype.STRING_ASCII, None)])
+def test_a_new_dimension_with_the_filter_that_does_nothing(tmp_path, datatype, domain):
+    axis, field = dimension("x", datatype, domain, filters=[NoOp()]), attribute("v", Datatype.INT64)
+    create_array(str(tmp_path), ArraySchema((axis,), (field,)))
+    x = pa.array(range(50), pa.int32()) if domain else pa.array([f"{i:02}" for i in range(50)])
+    table = pa.table({"x": x, "v": range(50)})
+    write_array(str(tmp_path), table)
+    assert same_as_oracle(str(tmp_path), "x") == rows(table, "x")
+    data = next(tmp_path.glob(f"__fragments/*/{'d0' if domain else 'd0_var'}.tdb")).read_bytes()
+    assert (np.arange(50, dtype=np.int32).tobytes() if domain else "".join(x.to_pylist()).encode()) in data
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "step"),
+    [(Datatype.FLOAT64, 1, FloatScale(0.5, 0.0, 4)), (Datatype.INT8, 3, Rle()), (Datatype.INT8, 3, Md5())],
+)
+def test_what_is_the_first_filter_may_come_after_one_that_does_nothing(tmp_path, kind, count, step):
+    column = attribute("v", kind, cell_val_num=count, nullable=True, filters=[NoOp(), step])
+    cell = 1.5 if count == 1 else [1, 2, 3]
+    table = pa.table({"x": range(9), "v": pa.array([cell] * 8 + [None], column.arrow_type)})
+    create_array(str(tmp_path), one_dimension(column))
+    write_array(str(tmp_path), table)
+    assert open_array(str(tmp_path)).read().to_pydict() == table.to_pydict()
+    with oracle.open(str(tmp_path)) as array:
+        assert array.attr("v").filters[0] == oracle.NoOpFilter()
+        assert np.array(array[:]["v"][:8].tolist()).tolist() == [cell] * 8
+
+
+@pytest.mark.parametrize("step", [Rle(), Dictionary()])
+def test_filters_that_know_text_come_before_one_that_does_nothing(tmp_path, step):
+    """As libtiledb has it, which looks for them at the very beginning."""
+    with pytest.raises(InvalidInputError, match=f"{step.name} must be the first one"):
+        attribute("v", Datatype.STRING_ASCII, cell_val_num=VAR_NUM, filters=[NoOp(), step])
+    create_array(
+        str(tmp_path),
+        one_dimension(attribute("v", Datatype.STRING_ASCII, cell_val_num=VAR_NUM, filters=[step, NoOp()])),
+    )
+    table = pa.table({"x": range(9), "v": ["a", "a", "b"] * 3})
+    write_array(str(tmp_path), table)
+    assert same_as_oracle(str(tmp_path), "x") == rows(table, "x")

@@ -6,6 +6,7 @@ A filter is named after its number on disk; the classes here are what a schema t
 from pyqbeast.tiledb.filters.checks import Md5, Sha256
 from pyqbeast.tiledb.filters.compress import Bzip2, Gzip, Lz4, Rle, Zstd
 from pyqbeast.tiledb.filters.delta import Delta, DoubleDelta
+from pyqbeast.tiledb.filters.noop import NoOp
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.filters.scale import FloatScale
 from pyqbeast.tiledb.filters.shuffle import BitShuffle, ByteShuffle, Xor
@@ -25,6 +26,7 @@ __all__ = [
     "Gzip",
     "Lz4",
     "Md5",
+    "NoOp",
     "PositiveDelta",
     "Rle",
     "Sha256",

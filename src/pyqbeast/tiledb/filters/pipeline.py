@@ -14,6 +14,7 @@ from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, is_text_m
 from pyqbeast.tiledb.filters.checks import Aes256Gcm, Md5, Sha256
 from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Gzip, Lz4, Rle, Zstd
 from pyqbeast.tiledb.filters.delta import Delta, DoubleDelta
+from pyqbeast.tiledb.filters.noop import NoOp
 from pyqbeast.tiledb.filters.scale import FloatScale
 from pyqbeast.tiledb.filters.shuffle import BitShuffle, ByteShuffle, Xor
 from pyqbeast.tiledb.filters.text import Dictionary
@@ -22,9 +23,9 @@ from pyqbeast.tiledb.filters.windows import BitWidthReduction, PositiveDelta
 #: Chunks of a tile are at most this long, unless the schema says otherwise.
 MAX_CHUNK_SIZE = 65536
 
-_NOOP, _WEBP, _WEBP_IN_DOCS = 0, 18, 17
+_WEBP, _WEBP_IN_DOCS = 18, 17
 _COMPRESSORS = (Gzip, Zstd, Lz4, Rle, Bzip2, Dictionary)
-_PLAIN = (BitShuffle, ByteShuffle, Xor, Md5, Sha256, Aes256Gcm)
+_PLAIN = (NoOp, BitShuffle, ByteShuffle, Xor, Md5, Sha256, Aes256Gcm)
 _WINDOWED = (BitWidthReduction, PositiveDelta)
 _DIFFERENCES = (Delta, DoubleDelta)
 #: The schema version since which the options name the type to take values for.
@@ -56,8 +57,7 @@ class FilterPipeline:
         for _ in range(count):
             number, size = cursor.u8("filter"), cursor.u32("filter options size")
             options = Cursor(cursor.take(size, "filter options"), cursor.file)
-            if number != _NOOP:
-                filters.append(_filter(number, options, version))
+            filters.append(_filter(number, options, version))
         return cls(tuple(filters), max_chunk_size)
 
     def to_bytes(self) -> bytes:
@@ -103,7 +103,7 @@ class FilterPipeline:
             if isinstance(step, _DIFFERENCES) and step.reinterpret is not None:
                 check_type(step.reinterpret, Datatype, f"the filter {step.name} takes values for a Datatype")
         text, whole = is_text_mode(context, ascii_since=12), True
-        windows = narrowed = reduced = False
+        changed = windows = narrowed = reduced = False
         # What the filters note for reading is a multiple of so many bytes; run lengths are taken of it too.
         noted = 8
         for i, (step, seen) in enumerate(self.steps(context)):
@@ -112,7 +112,10 @@ class FilterPipeline:
                 problem = problem or _level_problem(step)
                 reduced = False
             width = seen.of_column.cell_size if isinstance(step, Rle) else seen.datatype.size
-            if i and (isinstance(step, FloatScale) or (text and isinstance(step, Rle | Dictionary))):
+            # The library looks for the filters that know text at the very beginning.
+            if (changed and isinstance(step, FloatScale)) or (
+                i and text and isinstance(step, Rle | Dictionary)
+            ):
                 problem = problem or "must be the first one"
             if step.needs_whole_values and not whole and width > 1:
                 problem = problem or "takes whole values, which the filters before it do not leave"
@@ -120,18 +123,24 @@ class FilterPipeline:
                 # The filter would compress the records of windows like values, but their size is no multiple of
                 # 8 bytes.
                 problem = problem or "cannot come after positive-delta"
-            if i and isinstance(step, Rle) and (narrowed or noted % width):
+            if changed and isinstance(step, Rle) and (narrowed or noted % width):
                 problem = problem or "takes whole cells, which the filters before it do not leave"
             if reduced and isinstance(step, BitWidthReduction):
                 # The library divides by the values that it gets, and one of them may have become a single byte.
                 problem = problem or "cannot come after another one, which may leave less than one value"
             if problem:
                 raise InvalidInputError(f"the filter {step.name} {problem}")
+            changed = changed or not isinstance(step, NoOp)
             reduced = reduced or (isinstance(step, BitWidthReduction) and seen.datatype.size > 1)
             whole = whole and step.leaves_whole_values
             narrowed = narrowed or (isinstance(step, FloatScale) and step.width < seen.datatype.size)
             windows = windows or (isinstance(step, PositiveDelta) and seen.datatype.size == 8)
             noted = min(noted, 4, seen.datatype.size) if isinstance(step, PositiveDelta) else noted
+
+    @property
+    def first_step(self) -> Filter | None:
+        """The first filter that changes anything."""
+        return next((step for step in self.filters if not isinstance(step, NoOp)), None)
 
     def is_text(self, context: ChunkContext) -> bool:
         """Whether the first filter keeps the cells' lengths itself, so that the offsets tile is empty."""

@@ -132,8 +132,8 @@ def padding(field: Field) -> pa.Array:
 
 
 def _float_scale(field: Field) -> FloatScale | None:
-    first = field.filters.filters[:1]
-    return first[0] if first and isinstance(first[0], FloatScale) else None
+    first = field.filters.first_step
+    return first if isinstance(first, FloatScale) else None
 
 
 @dataclass
