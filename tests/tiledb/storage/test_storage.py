@@ -66,6 +66,21 @@ def test_a_name_that_reads_like_a_chain_of_urls(tmp_path):
             assert tiledb.open_array(uri).read().to_pylist() == [{"x": number, "v": number}]
 
 
+def test_a_url_with_one_slash(tmp_path, monkeypatch):
+    """Hadoop spells it so where no host is named. It is no folder of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    schema = one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64))
+    tiledb.create_array("memory:/one_slash/a", schema)
+    tiledb.write_array("memory:/one_slash/a", pa.table({"x": [1], "v": [2]}))
+    assert tiledb.open_array("memory:///one_slash/a").read().num_rows == 1
+    with pytest.raises(InvalidInputError, match="^nosuch:/a: Protocol not known: nosuch"):
+        tiledb.create_array("nosuch:/a", schema)
+    assert list(tmp_path.iterdir()) == []
+    for local in (f"file:{tmp_path}/a", "c:/a"):
+        tiledb.create_array(local, schema)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "c:"]
+
+
 def test_a_name_that_reads_like_a_pattern():
     """fsspec deletes whatever matches the name."""
     fs, schema = fsspec.filesystem("memory"), one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64))

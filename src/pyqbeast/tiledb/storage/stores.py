@@ -33,6 +33,9 @@ _IS_PART = re.compile(_PART.format("[0-9a-f]{32}").replace(".", r"\."))
 #: in a file's place, and a name that is no path, do not come up as they do in `delta_log.locations`.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
+#: A URL as Hadoop spells it where it names no host. A single letter is a drive of Windows.
+_ONE_SLASH = re.compile(r"(?s)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)(.*)")
+
 #: Ranges up to this many bytes are read without asking for the file's size first.
 _UNCHECKED = 1 << 24
 
@@ -243,6 +246,8 @@ def _write_local(target: Path, part: Path, data: bytes) -> None:
 
 
 def _file_system(uri: str) -> tuple[Any, str]:
+    if (hadoop := _ONE_SLASH.fullmatch(uri)) and hadoop[1] != "file":
+        uri = f"{hadoop[1]}:///{hadoop[2]}"
     if "://" not in uri or uri.startswith("file://"):
         # fsspec's `url_to_fs` takes the `::` of a name for a chain of URLs, and opens what is called like its end.
         return LocalFileSystem(), fsspec.core.strip_protocol(uri)
