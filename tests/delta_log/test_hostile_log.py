@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pyqbeast.core.errors import FormatError, QbeastError
 from pyqbeast.deletion_vectors.table import file_vectors, read_vector
+from pyqbeast.deletion_vectors.vector_files import FsspecStore
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
 from pyqbeast.delta_log.file_checks import usable_statistics
 from pyqbeast.delta_log.reader import read_snapshot
@@ -43,7 +44,7 @@ def read_all(table):
     if snapshot is not None:
         answered(file_vectors, snapshot)
         for file in snapshot.files:
-            answered(read_vector, file.deletion_vector, file.path, file.physical_rows, table)
+            answered(read_vector, file.deletion_vector, file.path, file.physical_rows, table, FsspecStore())
 
 
 def answered(read, *arguments):
