@@ -7,6 +7,7 @@ import dataclasses
 import shutil
 
 import fsspec
+import pyarrow as pa
 import pytest
 
 from pyqbeast import NotIndexedError
@@ -14,6 +15,7 @@ from pyqbeast.delta_log import history
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from tests.read_together import reads_together
+from tests.scanning.tables import indexed_table
 
 
 def figures_by_reading(table, version):
@@ -50,6 +52,15 @@ def test_each_version_is_as_it_is_read(golden, name):
             expected = figures_by_reading(table, each.version)
             assert {key: getattr(each, key) for key in expected} == expected
     assert all(each.operation for each in told)
+
+
+def test_a_commit_whose_info_has_a_name_twice(tmp_path):
+    """The last one counts, as for Delta: delta-rs has written what users call `operation` behind its own."""
+    indexed_table(tmp_path, pa.table({"id": [1]}))
+    info = '{"commitInfo":{"timestamp":7,"operation":"WRITE","operation":"1"}}'
+    (tmp_path / "_delta_log" / f"{1:020d}.json").write_text(info)
+    newest = read_history(IndexedSnapshot.read(tmp_path))[-1]
+    assert (newest.version, newest.timestamp, newest.operation) == (1, 7, "1")
 
 
 def test_an_older_version_is_the_end_of_its_history(golden):

@@ -80,6 +80,25 @@ def test_a_hostile_line_of_json_is_read_or_refused_in_a_short_message(memory, go
     read_all(memory(name, "\n".join(lines).encode("utf-8", "surrogatepass")))
 
 
+#: What `read_json` refuses and other decoders of JSON take.
+LENIENT = ['{"a":1,"a":2}', "NaN", "-Infinity", "1e400", '{"a":' * 120 + "1" + "}" * 120, "9" * 2_000]
+
+
+@pytest.mark.parametrize("value", LENIENT, ids=lambda value: value[:9])
+def test_what_says_nothing_of_the_table_may_hold_any_json(memory, value):
+    """Programs write what users give them into `commitInfo`, and actions that nobody knows are skipped."""
+    for action in ("commitInfo", "cdc", "foo"):
+        table = memory(NAMES[0], f'{{"{action}":{{"x":{value}}}}}\n{TEXTS[2]}\n'.encode())
+        assert [file.path for file in read_snapshot(table).files] == ["a"]
+    for line in (
+        f'{{"add":{{"path":"b","x":{value}}}}}',
+        f'{{"txn":{value}}}',
+        f'{{"foo":{value},"remove":7}}',
+    ):
+        with pytest.raises(FormatError, match=r"line 1: (not JSON|lists more than)"):
+            read_snapshot(memory(NAMES[0], line.encode()))
+
+
 @given(st.binary(max_size=40), st.sampled_from(NAMES))
 def test_bytes_that_are_no_text_are_refused_in_a_short_message(memory, content, name):
     read_all(memory(name, content))

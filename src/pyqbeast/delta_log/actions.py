@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from itertools import pairwise
@@ -50,6 +51,19 @@ _REQUIRED = {
     "metaData": "schemaString",
     "protocol": "minReaderVersion",
 }
+#: The actions that say what is in a table. What others hold, such as `commitInfo`, is free.
+_OF_CONTENT = frozenset(
+    {
+        "add",
+        "checkpointMetadata",
+        "domainMetadata",
+        "metaData",
+        "protocol",
+        "remove",
+        "sidecar",
+        "txn",
+    }
+)
 _OF_REMOVED = ["remove.path", "remove.deletionVector", "remove.deletionTimestamp"]
 
 
@@ -164,10 +178,28 @@ def _actions_one_by_one(lines: Lines, first: int, path: str) -> Iterator[Action]
         line = lines.line(at)
         if not line or line.isspace():
             continue
-        action = read_json(line, f"{path}, line {first + at}")
+        try:
+            action = read_json(line, f"{path}, line {first + at}")
+        except FormatError:
+            action = _free_action(line)
+            if action is None:
+                raise
         if not isinstance(action, dict):
             raise FormatError(f"{path}, line {first + at}: an object is expected")
         yield action
+
+
+def _free_action(line: bytes) -> Action | None:
+    """An action that says nothing of what is in the table. Its JSON may have what `read_json` refuses.
+
+    Other programs write what users give them there: a name twice, NaN, numbers beyond all doubles, any depth.
+    """
+    try:
+        action = json.loads(line)
+    # The decoder raises RecursionError for deep nesting.
+    except (ValueError, RecursionError):
+        return None
+    return action if isinstance(action, dict) and not action.keys() & _OF_CONTENT else None
 
 
 def _file_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:
