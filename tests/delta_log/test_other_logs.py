@@ -16,6 +16,7 @@ from pyqbeast.delta_log import history, reader
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.log_files import find_log_files
+from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.scanning.tables import fields_of, indexed_add, metadata
 
@@ -328,6 +329,32 @@ def test_a_log_without_what_every_table_has(tmp_path, lacks):
     (tmp_path / "_delta_log" / name(0, ".json")).write_text("")
     with pytest.raises(FormatError, match="protocol"):
         pyqbeast.scan(tmp_path)
+
+
+@pytest.mark.parametrize("is_checkpoint", [False, True])
+def test_a_feature_that_nobody_knows_is_named_where_its_actions_cannot_be_read(tmp_path, is_checkpoint):
+    """The log is not broken, whatever the feature has written there; without one it is."""
+    vector = {
+        "storageType": "r",
+        "pathOrInlineDv": "abc.bin",
+        "offset": 1,
+        "sizeInBytes": 3,
+        "cardinality": 1,
+    }
+    odd = {"add": {"path": "a", "deletionVector": vector}}
+    needed = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["later"], "writerFeatures": []}
+    name = (
+        f"{0:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+        if is_checkpoint
+        else f"{0:020d}.json"
+    )
+    for protocol, error, told in (
+        ({"protocol": needed}, UnsupportedError, "version 0: the table needs the reader feature later"),
+        (PROTOCOL, FormatError, "storageType"),
+    ):
+        write_json(tmp_path / "_delta_log" / name, METADATA, odd, protocol)
+        with pytest.raises(error, match=told):
+            read_snapshot(tmp_path)
 
 
 def test_a_feature_that_was_dropped_again(made):

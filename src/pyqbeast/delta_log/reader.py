@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -131,20 +131,17 @@ def read_snapshot(
 
     def replayed() -> tuple[LogFiles, Replay]:
         files = find_log_files(table, version, timestamp, storage_options)
-        replay = Replay(with_removed=with_removed)
-        if files.checkpoint:
-            for action in checkpoint_actions(files, with_removed=with_removed):
-                replay.apply(action, files.checkpoint[0])
-        for path, action in actions_of_commits(files):
-            replay.apply(action, path)
-        return files, replay
+        checkpoint = checkpoint_actions(files, with_removed=with_removed)
+        of_checkpoint = ((files.checkpoint[0], action) for action in checkpoint)
+        actions = itertools.chain(of_checkpoint, actions_of_commits(files))
+        return files, _replayed(files, actions, Replay(with_removed=with_removed))
 
     files, replay = despite_cleanup(replayed)
+    protocol = _checked_protocol(files, replay, is_newest=version is None and timestamp is None)
     ordered = tuple(sorted(replay.live.values(), key=attrgetter("path")))
     for one, other in itertools.pairwise(ordered):
         if one.path == other.path:
             raise FormatError(f"{files.folder}: file {one.path} is live with two deletion vectors at once")
-    protocol = _checked_protocol(files, replay, is_newest=version is None and timestamp is None)
     return Snapshot(files.version, ordered, protocol, replay.metadata, tuple(replay.removed))
 
 
@@ -152,10 +149,8 @@ def _check_times_of_files(table: Location, storage_options: locations.Options) -
     """Only the newest version says which times count: an older one may be from before."""
 
     def replayed() -> tuple[LogFiles, Replay]:
-        files, replay = find_log_files(table, options=storage_options), Replay()
-        for path, action in actions_of_table(files):
-            replay.apply(action, path)
-        return files, replay
+        files = find_log_files(table, options=storage_options)
+        return files, _replayed(files, actions_of_table(files), Replay())
 
     files, newest = despite_cleanup(replayed)
     _checked_protocol(files, newest, is_newest=True)
@@ -164,6 +159,34 @@ def _check_times_of_files(table: Location, storage_options: locations.Options) -
             f"the table at {table} keeps times in its commits ({_TIMES_IN_COMMITS}), which are not read here: give a "
             "version"
         )
+
+
+def _replayed(files: LogFiles, actions: Iterable[tuple[str, Action]], replay: Replay) -> Replay:
+    """The state after some actions of a log, each with its file.
+
+    Raises FormatError, and UnsupportedError where the version needs a feature that may be the reason for it.
+    """
+    try:
+        for path, action in actions:
+            replay.apply(action, path)
+    except FormatError:
+        needed = _needed_protocol(files)
+        if needed is not None:
+            _check_readable(needed, f"{files.folder}: version {files.version}")
+        raise
+    return replay
+
+
+def _needed_protocol(files: LogFiles) -> Protocol | None:
+    """The protocol of a version that cannot be read; None where that cannot be told either."""
+    protocol = None
+    try:
+        for path, action in actions_of_table(files):
+            if (stated := action.get("protocol")) is not None:
+                protocol = _protocol(stated, path)
+    except FormatError:
+        return None
+    return protocol
 
 
 def _checked_protocol(files: LogFiles, replay: Replay, *, is_newest: bool) -> Protocol:
