@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import FormatError
+from pyqbeast.polars import scan_table
 from pyqbeast.scanning.conditions.column_types import StoredFields, conformed, has_ids
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import fields_of, indexed_add, metadata
@@ -47,6 +50,26 @@ def test_a_name_that_is_left_over_from_a_mapping_leaves_no_file_out(tmp_path):
     assert scan.where("id < 5").to_arrow().to_pylist() == rows.to_pylist()
     assert scan.where("later > 5 AND id > 1").to_arrow()["id"].to_pylist() == [2]
     assert not any(file.skipped for file in scan.where("id > 2").files())
+
+
+def test_a_column_without_a_type_holds_nulls(tmp_path):
+    """Delta keeps it in the schema, and in no file."""
+    rows = pa.table({"id": [1, 2]})
+    void = {"name": "v", "type": "void", "nullable": True, "metadata": {}}
+    inside = {"type": "struct", "fields": [void, {**void, "name": "i", "type": "long"}]}
+    fields = [*fields_of(rows.schema), void, {**void, "name": "s", "type": inside}]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), indexed_add(tmp_path / "a.parquet", rows))
+    scan = pyqbeast.scan(tmp_path)
+    everything = [{"id": each, "v": None, "s": None} for each in (1, 2)]
+    assert scan.schema.field("v").type == pa.null()
+    assert scan.to_arrow().to_pylist() == scan.to_dataset().to_table().to_pylist() == everything
+    assert scan.where("v IS NULL AND id = 2").to_arrow().to_pylist() == everything[1:]
+    assert scan.where("v IS NOT NULL").to_arrow().num_rows == 0
+    assert scan.where(pc.field("v").is_null()).to_arrow().to_pylist() == everything
+    assert scan.tolerance({"n": ("*", "count"), "of": ("v", "count")}).table.to_pylist()[0]["n"] == 2
+    lazy = scan_table(tmp_path)
+    assert lazy.collect().to_dicts() == everything
+    assert lazy.filter(pl.col("v").is_null(), pl.col("id") > 1).collect().to_dicts() == everything[1:]
 
 
 X_WITH_ID = pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "2"})
