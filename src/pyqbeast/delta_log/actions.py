@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from itertools import pairwise
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
-from pyqbeast.core.format.stored_text import read_json
+from pyqbeast.core.format.stored_text import read_json, read_loose_json
 from pyqbeast.delta_log import locations, parsed_statistics
 from pyqbeast.delta_log.adds_in_bulk import adds_in_bulk
 from pyqbeast.delta_log.json_in_bulk import AT_ONCE, Lines
@@ -190,15 +189,11 @@ def _actions_one_by_one(lines: Lines, first: int, path: str) -> Iterator[Action]
 
 
 def _free_action(line: bytes) -> Action | None:
-    """An action that says nothing of what is in the table. Its JSON may have what `read_json` refuses.
+    """An action that says nothing of what is in the table; None for all other lines.
 
-    Other programs write what users give them there: a name twice, NaN, numbers beyond all doubles, any depth.
+    Its JSON may have what `read_json` refuses: programs write there what users give them.
     """
-    try:
-        action = json.loads(line)
-    # The decoder raises RecursionError for deep nesting.
-    except (ValueError, RecursionError):
-        return None
+    action = read_loose_json(line)
     return action if isinstance(action, dict) and not action.keys() & _OF_CONTENT else None
 
 

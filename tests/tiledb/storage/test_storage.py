@@ -73,7 +73,7 @@ def test_a_url_with_one_slash(tmp_path, monkeypatch):
     tiledb.create_array("memory:/one_slash/a", schema)
     tiledb.write_array("memory:/one_slash/a", pa.table({"x": [1], "v": [2]}))
     assert tiledb.open_array("memory:///one_slash/a").read().num_rows == 1
-    with pytest.raises(InvalidInputError, match="^nosuch:/a: Protocol not known: nosuch"):
+    with pytest.raises(InvalidInputError, match=r"^nosuch:/a: Protocol not known: nosuch"):
         tiledb.create_array("nosuch:/a", schema)
     assert list(tmp_path.iterdir()) == []
     for local in (f"file:{tmp_path}/a", "c:/a"):

@@ -48,6 +48,18 @@ def read_json(text: object, what: str, depth: int = JSON_DEPTH) -> Any:  # noqa:
     return value
 
 
+def read_loose_json(text: bytes) -> Any:  # noqa: ANN401 (any JSON value)
+    """The value of a JSON text that decides nothing; None where it is none.
+
+    It may have names twice, of which the last counts, NaN, infinities, numbers beyond all doubles, and more depth.
+    """
+    try:
+        return _LOOSE_DECODER.decode(text.decode())
+    # The decoder raises RecursionError for deep nesting.
+    except (ValueError, RecursionError):
+        return None
+
+
 def whole_number(text: object, what: str) -> int:
     """The number that a text of decimal digits stands for, of 64 bits. `what` names the text in messages.
 
@@ -185,3 +197,4 @@ _OF_SHORT_NUMBERS = json.JSONDecoder(
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_double, parse_constant=_refused
 )
+_LOOSE_DECODER = json.JSONDecoder()

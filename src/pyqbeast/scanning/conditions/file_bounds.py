@@ -152,7 +152,7 @@ def _column(
     highs: Sequence[Any],
     nulls: Sequence[Any],
     files: Sequence[LiveFile],
-    stored: str,
+    in_statistics: str,
     field: pa.Field,
 ) -> ColumnOfFiles:
     is_nested = pa.types.is_nested(field.type)
@@ -160,7 +160,7 @@ def _column(
     counts = [
         null_count(
             count,
-            stored,
+            in_statistics,
             file.tags,
             rows=of_file,
             has_bounds=least is not None or most is not None,
