@@ -85,14 +85,15 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
     if (becomesFree) {
       return;
     }
-    Map<String, String> options = ScalaInterop.map(table.storage().properties());
-    if (!IndexedTable.columnsAt(session, place, options).isEmpty()) {
+    // The session's settings have to reach the place, too: what lists the table after its rows are written has no options,
+    // and what had the name would be gone by then.
+    if (!IndexedTable.columnsAt(session, place, Map.of()).isEmpty()) {
       throw new Failure(
           Failure.Kind.INPUT,
           "there is a table at " + place + ": write " + name.unquotedString() + " to another path",
           null);
     }
-    if (!IndexedTable.mayLieAt(session, place, options)) {
+    if (!IndexedTable.mayLieAt(session, place, Map.of())) {
       throw (Exception) DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.unquotedString(), place);
     }
   }
