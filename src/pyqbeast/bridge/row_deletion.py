@@ -37,12 +37,18 @@ class MarkedFile(NamedTuple):
 class _VectorFile(io.RawIOBase):
     """A file of vectors in a store that Spark knows, to be read.
 
+    Args:
+        deletion: the transaction in Java.
+        location: of the file.
+        read_ahead: bytes to fetch at least, as each fetch is a request.
+
     Raises:
         FileNotFoundError: there is none.
     """
 
-    def __init__(self, deletion: Any, location: str) -> None:  # noqa: ANN401 (an object of Java)
-        self._deletion, self._location, self._at = deletion, location, 0
+    def __init__(self, deletion: Any, location: str, read_ahead: int) -> None:  # noqa: ANN401 (an object of Java)
+        self._deletion, self._location, self._read_ahead = deletion, location, read_ahead
+        self._at, self._start, self._fetched = 0, 0, b""
         self._length = int(deletion.length(location))
         if self._length < 0:
             raise FileNotFoundError(location)
@@ -56,8 +62,13 @@ class _VectorFile(io.RawIOBase):
         """The next bytes: so many, or as many as there are."""
         left = self._length - self._at
         count = left if size < 0 else min(size, left)
-        start, self._at = self._at, self._at + count
-        return bytes(self._deletion.read(self._location, start, count))
+        if not self._start <= self._at <= self._at + count <= self._start + len(self._fetched):
+            self._start = self._at
+            self._fetched = bytes(
+                self._deletion.read(self._location, self._at, min(left, max(count, self._read_ahead)))
+            )
+        first, self._at = self._at - self._start, self._at + count
+        return self._fetched[first : first + count]
 
 
 class RowDeletion:
@@ -75,7 +86,7 @@ class RowDeletion:
 
     def open(self, location: str, read_ahead: int) -> AbstractContextManager[IO[bytes]]:
         """A file of vectors; see `pyqbeast.deletion_vectors.vector_files.Store`."""
-        return cast("AbstractContextManager[IO[bytes]]", _VectorFile(self._java, location))
+        return cast("AbstractContextManager[IO[bytes]]", _VectorFile(self._java, location, read_ahead))
 
     def write(self, location: str, content: bytes) -> None:
         """Writes a new file of vectors; see `pyqbeast.deletion_vectors.vector_files.Store`."""

@@ -92,15 +92,17 @@ def find_file(
     paths = list(live)
     of_log = {path: path for path in paths}
     of_storage = {unquote(path): path for path in paths}
+    for spelled in (name, locations.hadoop_path(name)):
+        if spelled in of_log:
+            return spelled
     below, decoded = _below(name, location_text(table), place)
     # The log encodes names, and storage has them as they are: `a%20b` there is another file than `a%20b` here. So a
     # name is looked for first where it is spelled like that.
-    for spelled, known in (
-        (name, of_log), (locations.hadoop_path(name), of_log), (below, of_log),
-        (decoded, of_storage), (name, of_storage), (below, of_storage),
+    for path, known in (
+        (below, of_log), (decoded, of_storage), (name, of_storage), (below, of_storage),
     ):  # fmt: skip
-        if spelled is not None and spelled in known:
-            return known[spelled]
+        if path is not None and path in known:
+            return known[path]
     raise InvalidInputError(f"{name!r} is no live file of the table at {table}; `pyqbeast dv` lists them")
 
 
