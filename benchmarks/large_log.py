@@ -85,8 +85,10 @@ def scanned(path: str) -> None:
     print(f"a scan reads the log: {time.perf_counter() - began:.1f} s", flush=True)
     for call in ("first", "second"):
         began = time.perf_counter()
-        scan.sample(0.01).files()
+        files = scan.sample(0.01).files()
         print(f"the {call} sample of a scan: {time.perf_counter() - began:.1f} s", flush=True)
+        if not any(file.skipped for file in files):
+            raise AssertionError("the sample opens every file: nothing was left out")
     print(f"Python's peak: {lab.python_peak() - before:+,.0f} MB", flush=True)
 
 

@@ -107,7 +107,8 @@ class Sweep:
         if isinstance(error, UncertainWriteError):
             assert way.onwards, f"one failure does not make a commit uncertain: {error!r}"
             return "uncertain"
-        if by_delta and found == self.after:
+        is_ours = isinstance(error, QbeastError) or any(outcome in text for outcome in OUTCOMES)
+        if by_delta and not is_ours and found == self.after:
             return "landed"
         assert found != self.after, f"the operation said that it failed, and has landed: {error!r}"
         return "old"

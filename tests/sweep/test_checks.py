@@ -112,8 +112,11 @@ def test_only_deltas_own_changes_may_have_landed_where_they_say_that_they_failed
     with pytest.raises(AssertionError, match="has landed"):
         sweep._judge(BEFORE, sweep.after, error)
     sweep.operation = Operation("an operation", nothing, nothing, by_delta=True)
-    assert sweep._judge(BEFORE, sweep.after, error) == "landed"
-    assert sweep._judge(BEFORE, sweep.before, error) == "old"
+    with pytest.raises(AssertionError, match="has landed"):
+        sweep._judge(BEFORE, sweep.after, error)
+    by_delta = failure(RuntimeError, "at java.io")
+    assert sweep._judge(BEFORE, sweep.after, by_delta) == "landed"
+    assert sweep._judge(BEFORE, sweep.before, by_delta) == "old"
 
 
 def test_spark_reads_the_rows_themselves(monkeypatch):
