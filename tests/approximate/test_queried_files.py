@@ -46,7 +46,9 @@ def file(revision, in_block, **statistics):
 def queried(*files):
     """What is known of a query of these files, of a table with revisions 1 and 2. Weights of today are those of 1."""
     revisions = {f"qbeast.revision.{number}": of(number) for number in (1, 2)}
-    table = QueriedTable({**revisions, "qbeast.lastRevisionID": "2"}, {"1"}, (WEIGHT_MIN, WEIGHT_MAX + 1))
+    table = QueriedTable(
+        {**revisions, "qbeast.lastRevisionID": "2"}, {"1"}, (WEIGHT_MIN, WEIGHT_MAX + 1), holds_lists=False
+    )
     query = SimpleNamespace(files=lambda: files, tables=[table], keyed=[0], multiplied=[0], is_full=False)
     return QueriedFiles.of(query)
 

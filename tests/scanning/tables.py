@@ -26,7 +26,13 @@ from tests.deletion_vectors.tables import PROTOCOL, commit, struct
 
 NUMBERS = pa.table({"id": pa.array(range(1_000), pa.int64()), "text": [f"t{i}" for i in range(1_000)]})
 #: The names of types in the schema of a table.
-NAMES = {pa.int32(): "integer", pa.int64(): "long", pa.float64(): "double", pa.string(): "string"}
+NAMES = {
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+}
 NAMES |= {pa.float32(): "float", pa.date32(): "date", pa.timestamp("us", "UTC"): "timestamp"}
 
 

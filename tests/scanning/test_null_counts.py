@@ -40,6 +40,7 @@ def rows_with(value, key, m, tags):
     return pa.table(
         {
             "id": pa.array(range(len(value)), pa.int64()),
+            "l": pa.array([b"a"] * len(value), pa.binary()),
             "value": pa.array(value, pa.float64()),
             "key": pa.array(key, pa.string()),
             "m": pa.array(m, NESTED["m"][0]),
@@ -65,13 +66,21 @@ def test_a_column_with_bounds_has_values_whatever_its_nulls_are_said_to_be(tmp_p
     assert scan.to_dataset().to_table() == rows
 
 
-def test_nulls_of_columns_that_are_called_like_the_insides_of_maps_are_found(tmp_path):
+def test_nulls_of_columns_that_are_called_like_the_insides_of_lists_and_maps_are_found(tmp_path):
     maps = [[("a", 1)], [("a", 2)], [("b", 1)]]
     rows = rows_with([7.0, None, 9.0], ["x", None, "z"], maps, [["a"], ["b"], ["c"]])
     scan = table_of(tmp_path, rows, {"value": 0, "key": 0})
     assert found(scan, "value IS NULL") == ([1], [1])
     assert found(scan, "key IS NULL") == ([1], [1])
     assert found(scan, "value IS NOT NULL") == ([0, 2], [0, 2])
+
+
+def test_the_inside_of_a_list_may_have_any_name(tmp_path):
+    """DuckDB calls it `l`, and a column of bytes has no bounds that would contradict."""
+    rows = rows_with([7.0, 8.0, 9.0], ["x", "y", "z"], [[], [], []], [[], [], []])
+    scan = table_of(tmp_path, rows, {"l": 3})
+    assert found(scan, "l IS NOT NULL") == ([0, 1, 2], [0, 1, 2])
+    assert scan.to_dataset().to_table() == rows
 
 
 def test_empty_lists_are_no_nulls(tmp_path):

@@ -46,12 +46,14 @@ class QueriedFiles:
             hold every key; deleted ones included, as far as the log tells.
         key_rows: how many rows of the query at the most have the same weight; None where it is not recorded. In a
             join each row of a key meets each row of that key in the other table.
+        hold_lists: for each table whether it has a column of lists or maps.
     """
 
     files: list[QueriedFile]
     costs: FileCosts
     rows: int
     key_rows: int | None
+    hold_lists: Sequence[bool]
 
     @classmethod
     def of(cls, query: AggregateQuery) -> QueriedFiles:
@@ -80,12 +82,19 @@ class QueriedFiles:
         costs = FileCosts([file.size for file in files], lows, highs)
         of_tables = [most_rows_of_a_key(keyed[table], weighed[table]) for table in query.multiplied]
         key_rows = _key_rows(of_tables, is_full=query.is_full)
-        return cls(files, costs, min(rows[table] for table in query.keyed), key_rows)
+        hold_lists = [table.holds_lists for table in query.tables]
+        return cls(files, costs, min(rows[table] for table in query.keyed), key_rows, hold_lists)
 
     def bounds(self, column: TableColumn) -> tuple[float, float] | None:
         """Smallest and largest value of a column, as `column_bounds` gives them; None where a file does not tell."""
         of_table = ((file.statistics, file.tags) for file in self.files if file.table == column.table)
-        return column_bounds(of_table, column.name, column.kind, has_floats=column.has_floats)
+        return column_bounds(
+            of_table,
+            column.name,
+            column.kind,
+            has_floats=column.has_floats,
+            holds_lists=self.hold_lists[column.table],
+        )
 
     def group_spans(self, columns: Sequence[GroupColumn | None], types: Sequence[T.DataType]) -> GroupSpans:
         """Which groups each file can hold, by the columns of the groups and their types."""
@@ -94,7 +103,10 @@ class QueriedFiles:
             for column, data_type in zip(columns, types, strict=True)
         ]
         spans = [
-            tuple(_span(file, column, kind) for column, kind in zip(columns, kinds, strict=True))
+            tuple(
+                _span(file, column, kind, holds_lists=self.hold_lists[file.table])
+                for column, kind in zip(columns, kinds, strict=True)
+            )
             for file in self.files
         ]
         is_join = any(file.table for file in self.files)
@@ -102,10 +114,14 @@ class QueriedFiles:
         return GroupSpans(kinds, spans, rows)
 
 
-def _span(file: QueriedFile, column: GroupColumn | None, kind: GroupKind | None) -> ValueSpan | None:
+def _span(
+    file: QueriedFile, column: GroupColumn | None, kind: GroupKind | None, *, holds_lists: bool
+) -> ValueSpan | None:
     """The values of a group's column in a file that the query's conditions leave."""
-    span = value_span(file.statistics, file.tags, column.name, kind) if column else None
-    return span.within(column.low, column.high) if span and column and column.is_compared else span
+    if column is None:
+        return None
+    span = value_span(file.statistics, file.tags, column.name, kind, holds_lists=holds_lists)
+    return span.within(column.low, column.high) if span and column.is_compared else span
 
 
 def _weighed_revisions(table: QueriedTable) -> Mapping[int, Revision]:

@@ -87,11 +87,13 @@ class QueriedTable(NamedTuple):
         configuration: its own.
         prunable_revisions: the revisions, as text, whose tags tell the weights that rows have today.
         weights: the lightest one over which its keys are spread evenly, and the one behind the heaviest.
+        holds_lists: whether it has a column of lists or maps.
     """
 
     configuration: dict[str, str]
     prunable_revisions: set[str]
     weights: tuple[int, int]
+    holds_lists: bool
 
 
 class QueriedFile(NamedTuple):
@@ -153,6 +155,7 @@ class AggregateQuery:
                 each["configuration"],
                 set(each["prunable_revisions"]),
                 (each["weights"][0], each["weights"][1]),
+                each["holds_lists"],
             )
             for each in described["tables"]
         ]

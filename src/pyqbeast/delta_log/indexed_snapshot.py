@@ -112,6 +112,12 @@ class IndexedSnapshot:
             for name, own in self.physical_names.items()
         }
 
+    @property
+    def holds_lists(self) -> bool:
+        """Whether a column of the table is of lists or maps; see `null_count`."""
+        types = (field["type"] for field in self.snapshot.metadata.fields)
+        return any(isinstance(each, dict) and each["type"] in ("array", "map") for each in types)
+
     @cached_property
     def files(self) -> list[LoggedFile]:
         """All live files, in the order of their paths."""

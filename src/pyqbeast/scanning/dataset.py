@@ -95,7 +95,12 @@ class PlainFiles:
 
     def _bounds(self, files: Sequence[LiveFile], columns: Collection[str]) -> BoundsOfFiles:
         in_statistics = self._index.names_in_statistics
-        return BoundsOfFiles(files, {name: in_statistics[name] for name in columns}, self._schema)
+        return BoundsOfFiles(
+            files,
+            {name: in_statistics[name] for name in columns},
+            self._schema,
+            holds_lists=self._index.holds_lists,
+        )
 
     def _location(self, file: LiveFile) -> str:
         return locations.file_location(self._root, file.path)

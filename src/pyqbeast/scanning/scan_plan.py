@@ -72,7 +72,9 @@ def plan_files(
     ruled_out: frozenset[str] = frozenset()
     if predicate is not None:
         live, names = index.snapshot.files, index.names_in_statistics
-        bounds = BoundsOfFiles(live, {name: names[name] for name in predicate.columns}, schema)
+        bounds = BoundsOfFiles(
+            live, {name: names[name] for name in predicate.columns}, schema, holds_lists=index.holds_lists
+        )
         may_hold = predicate.files(bounds).to_pylist()
         ruled_out = frozenset(file.path for file, may in zip(live, may_hold, strict=True) if may is False)
 

@@ -148,12 +148,14 @@ class ScanRows:
         files = [(_statistics(self._live[file.path]), file.tags) for file in self._chosen]
         names = self._index.names_in_statistics
         kinds = {field["name"]: str(field["type"]) for field in self._index.snapshot.metadata.fields}
+        holds_lists = self._index.holds_lists
         bounds = {
             name: column_bounds(
                 files,
                 in_statistics,
                 kinds[source.column],
                 has_floats=may_hold_floats(self._request.schema.field(source.column)),
+                holds_lists=holds_lists,
             )
             for name, source in self._request.sources.items()
             if not source.is_count and (in_statistics := names[source.column]) is not None
@@ -176,9 +178,10 @@ class ScanRows:
         in_statistics = self._index.names_in_statistics
         names = [in_statistics[name] for name in columns]
         statistics = [_statistics(self._live[file.path]) for file in self._chosen]
+        holds_lists = self._index.holds_lists
         spans = [
             tuple(
-                None if name is None else value_span(each, file.tags, name, kind)
+                None if name is None else value_span(each, file.tags, name, kind, holds_lists=holds_lists)
                 for name, kind in zip(names, kinds, strict=True)
             )
             for file, each in zip(self._chosen, statistics, strict=True)

@@ -43,7 +43,10 @@ def test_a_file_is_left_out_only_if_all_its_groups_are_listed(data):
     listed = data.draw(st.lists(row, unique=True, max_size=12)) + files[0]
     listed = list(dict.fromkeys(listed))
     spans = [
-        tuple(value_span(statistics_of(rows, kinds), {}, f"c{at}", kind) for at, kind in enumerate(kinds))
+        tuple(
+            value_span(statistics_of(rows, kinds), {}, f"c{at}", kind, holds_lists=False)
+            for at, kind in enumerate(kinds)
+        )
         for rows in files
     ]
     others = GroupSpans(kinds, spans, [len(rows) for rows in files]).others(listed)
@@ -70,7 +73,7 @@ def test_texts_count_where_there_is_one():
 
 
 def test_booleans_have_two_values_whatever_statistics_say():
-    span = value_span({"numRecords": 4, "nullCount": {"c": 0}}, {}, "c", GroupKind.BOOLEAN)
+    span = value_span({"numRecords": 4, "nullCount": {"c": 0}}, {}, "c", GroupKind.BOOLEAN, holds_lists=False)
     assert others([span], [True], GroupKind.BOOLEAN).tolist() == [True]
     assert others([span], [True, False], GroupKind.BOOLEAN).tolist() == [False]
 
@@ -84,20 +87,25 @@ def test_what_conditions_leave_out_cannot_be_missing():
 @pytest.mark.parametrize("stored", [1.5, True, None, "3", 2**70, [1]])
 def test_statistics_of_another_type_tell_nothing(stored):
     text = {"numRecords": 2, "minValues": {"c": 1}, "maxValues": {"c": stored}, "nullCount": {"c": 0}}
-    assert value_span(text, {}, "c", GroupKind.INTEGER) is None
+    assert value_span(text, {}, "c", GroupKind.INTEGER, holds_lists=False) is None
 
 
 def test_a_file_is_all_null_where_its_count_can_be_believed():
-    """delta-rs up to 1.6.0 counts the nulls inside a map as those of columns that are called `key` and `value`."""
-    counts = {"numRecords": 2, "nullCount": {"c": 2, "key": 2}}
-    bounded = counts | {"minValues": {"c": 3}, "maxValues": {"c": 5}}
+    """delta-rs up to 1.6.0 counts the nulls inside lists and maps as those of columns that are called alike."""
+    counts = {"numRecords": 2, "nullCount": {"c": 2}}
     nothing = ValueSpan(None, None, has_null=True)
-    assert value_span(counts, {}, "c", GroupKind.INTEGER) == nothing
-    assert value_span(counts, {"revision": "1"}, "key", GroupKind.INTEGER) == nothing
-    assert value_span(counts, {}, "key", GroupKind.INTEGER) is None
-    assert value_span(bounded, {}, "c", GroupKind.INTEGER) == ValueSpan(3, 5, has_null=True)
-    no_null = {"numRecords": 2, "nullCount": {"key": 0}}
-    assert value_span(no_null, {}, "key", GroupKind.BOOLEAN) == ValueSpan(0, 1, has_null=True)
+
+    def span(statistics, tags, *, holds_lists, kind=GroupKind.INTEGER):
+        return value_span(statistics, tags, "c", kind, holds_lists=holds_lists)
+
+    assert span(counts, {}, holds_lists=False) == nothing
+    assert span(counts, {"revision": "1"}, holds_lists=True) == nothing
+    assert span(counts, {}, holds_lists=True) is None
+    bounded = counts | {"minValues": {"c": 3}, "maxValues": {"c": 5}}
+    assert span(bounded, {}, holds_lists=False) == ValueSpan(3, 5, has_null=True)
+    no_null = {"numRecords": 2, "nullCount": {"c": 0}}
+    held = span(no_null, {}, holds_lists=True, kind=GroupKind.BOOLEAN)
+    assert held == ValueSpan(0, 1, has_null=True)
 
 
 def test_where_a_missing_group_may_lie():

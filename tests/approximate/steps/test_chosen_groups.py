@@ -38,7 +38,9 @@ class Table(Groups):
         self.y += first_larger_by * (self.group < 10)
         self.truth = np.bincount(self.group, self.y) / np.bincount(self.group)
         statistics = {"minValues": {"g": 0}, "maxValues": {"g": GROUPS - 1}, "nullCount": {"g": 0}}
-        span = value_span({"numRecords": ROWS // FILES, **statistics}, {}, "g", GroupKind.INTEGER)
+        span = value_span(
+            {"numRecords": ROWS // FILES, **statistics}, {}, "g", GroupKind.INTEGER, holds_lists=False
+        )
         self.group_spans = GroupSpans([GroupKind.INTEGER], [(span,)] * FILES, [ROWS // FILES] * FILES)
 
 

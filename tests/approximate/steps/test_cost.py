@@ -73,7 +73,15 @@ class Shops(Groups):
         self.group_spans = GroupSpans(
             [GroupKind.INTEGER],
             [
-                (value_span({"numRecords": 1, "nullCount": {"g": 0}, **span}, {}, "g", GroupKind.INTEGER),)
+                (
+                    value_span(
+                        {"numRecords": 1, "nullCount": {"g": 0}, **span},
+                        {},
+                        "g",
+                        GroupKind.INTEGER,
+                        holds_lists=False,
+                    ),
+                )
                 for span in spans
             ],
             [5_015] * 40,

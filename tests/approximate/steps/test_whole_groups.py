@@ -67,7 +67,10 @@ class Table:
         )
         self.group_spans = GroupSpans(
             [kind],
-            [(value_span(_statistics(self.group[held]), {}, "kind", kind),) for held in files],
+            [
+                (value_span(_statistics(self.group[held]), {}, "kind", kind, holds_lists=False),)
+                for held in files
+            ],
             [int(held.sum()) for held in files],
         )
         self.known = KnownBounds(1, {"y": (0.0, float(self.y.max()))})
@@ -214,7 +217,7 @@ def test_where_statistics_tell_nothing_it_says_how_large_a_missing_group_is():
 
 def test_what_would_cost_as_much_as_the_exact_query_is_not_read():
     table = Table([20_000] * 10 + [3])
-    wide = value_span(_statistics(np.array([0, 10_000])), {}, "kind", GroupKind.INTEGER)
+    wide = value_span(_statistics(np.array([0, 10_000])), {}, "kind", GroupKind.INTEGER, holds_lists=False)
     table.group_spans = GroupSpans(
         [GroupKind.INTEGER], [(wide,)] * len(table.files.size), [None] * len(table.files.size)
     )

@@ -62,7 +62,12 @@ class ValueSpan(NamedTuple):
 
 
 def value_span(
-    statistics: Mapping[str, Any], tags: Mapping[str, str], column: str, kind: GroupKind | None
+    statistics: Mapping[str, Any],
+    tags: Mapping[str, str],
+    column: str,
+    kind: GroupKind | None,
+    *,
+    holds_lists: bool,
 ) -> ValueSpan | None:
     """The values of a column in a file; None where its statistics do not tell.
 
@@ -71,6 +76,7 @@ def value_span(
         tags: of the file.
         column: its name in the statistics.
         kind: of its values; None for any other type.
+        holds_lists: whether the table has a column of lists or maps; see `null_count`.
     """
     if kind is None:
         return None
@@ -78,7 +84,8 @@ def value_span(
     least, most, told = (
         statistics.get(part, {}).get(column) for part in (MIN_VALUES, MAX_VALUES, NULL_COUNT)
     )
-    nulls = null_count(told, column, tags, rows=rows, has_bounds=least is not None or most is not None)
+    has_bounds = least is not None or most is not None
+    nulls = null_count(told, tags, rows=rows, has_bounds=has_bounds, holds_lists=holds_lists)
     has_null = nulls != 0
     if nulls is not None and nulls == rows:
         return ValueSpan(None, None, has_null=True)

@@ -22,7 +22,12 @@ _SECONDS_OF_DAY = 86_400
 
 
 def column_bounds(
-    files: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]], column: str, kind: str, *, has_floats: bool
+    files: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]],
+    column: str,
+    kind: str,
+    *,
+    has_floats: bool,
+    holds_lists: bool,
 ) -> tuple[float, float] | None:
     """Smallest and largest value of a column, by its name in the statistics; None where a file does not tell.
 
@@ -35,6 +40,7 @@ def column_bounds(
         column: the name.
         kind: the column's type, by its name in Delta's schemas. Files may have another one, which was widened to it.
         has_floats: whether a file may hold the column as floats (32 bits).
+        holds_lists: whether the table has a column of lists or maps; see `null_count`.
     """
     lows, highs = [], []
     is_told = True
@@ -44,7 +50,7 @@ def column_bounds(
         rows = of_file.get(NUM_RECORDS)
         told = of_file.get(NULL_COUNT, {}).get(column)
         has_bounds = low is not None or high is not None
-        nulls = null_count(told, column, tags, rows=rows, has_bounds=has_bounds)
+        nulls = null_count(told, tags, rows=rows, has_bounds=has_bounds, holds_lists=holds_lists)
         if nulls is not None and nulls == rows:
             continue
         least, most = _span(low, kind), _span(high, kind)

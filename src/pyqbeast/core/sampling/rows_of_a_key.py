@@ -87,7 +87,8 @@ def _span(files: Sequence[_Told], columns: Sequence[str], kind: str) -> tuple[fl
     nulls = (statistics.get(NULL_COUNT, {}) for statistics, _ in files)
     if any(of_file.get(column) != 0 for of_file in nulls for column in columns):
         return None
-    span = column_bounds(files, columns[-1], kind, has_floats=False)
+    # The files of a write are those of an index, whose nulls Spark has counted.
+    span = column_bounds(files, columns[-1], kind, has_floats=False, holds_lists=False)
     return span if span is not None and span[0] <= span[1] else None
 
 

@@ -84,7 +84,9 @@ def _ranges(index: IndexedSnapshot, paths: list[str]) -> list[Range]:
     in_statistics = index.names_in_statistics
     columns = {name: in_statistics[name] for name in names}
     by_path = {file.path: file for file in index.snapshot.files}
-    known = BoundsOfFiles([by_path[path] for path in paths], columns, schema).columns
+    known = BoundsOfFiles(
+        [by_path[path] for path in paths], columns, schema, holds_lists=index.holds_lists
+    ).columns
     ranges = [_range(name, known[name].each()) for name in names]
     return [each for each in ranges if each is not None]
 

@@ -67,10 +67,16 @@ class BoundsOfFiles:
         files: the files.
         columns: the names of the columns, and what statistics call them; None where that is not known.
         schema: the table's columns.
+        holds_lists: whether the table has a column of lists or maps; see `null_count`.
     """
 
     def __init__(
-        self, files: Sequence[LiveFile], columns: Mapping[str, str | None], schema: pa.Schema
+        self,
+        files: Sequence[LiveFile],
+        columns: Mapping[str, str | None],
+        schema: pa.Schema,
+        *,
+        holds_lists: bool,
     ) -> None:
         self.count = len(files)
         self.schema = schema
@@ -80,7 +86,7 @@ class BoundsOfFiles:
         untold = (nothing, nothing, nothing)
         self.columns = {
             name: _column(
-                *(untold if stored is None else values[stored]), files, stored or name, schema.field(name)
+                *(untold if stored is None else values[stored]), files, schema.field(name), holds_lists
             )
             for name, stored in columns.items()
         }
@@ -152,19 +158,17 @@ def _column(
     highs: Sequence[Any],
     nulls: Sequence[Any],
     files: Sequence[LiveFile],
-    in_statistics: str,
     field: pa.Field,
+    holds_lists: bool,
 ) -> ColumnOfFiles:
-    is_nested = pa.types.is_nested(field.type)
     rows = [file.physical_rows for file in files]
     counts = [
         null_count(
             count,
-            in_statistics,
             file.tags,
             rows=of_file,
             has_bounds=least is not None or most is not None,
-            is_nested=is_nested,
+            holds_lists=holds_lists,
         )
         for count, least, most, file, of_file in zip(nulls, lows, highs, files, rows, strict=True)
     ]

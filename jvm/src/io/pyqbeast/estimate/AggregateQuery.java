@@ -12,6 +12,7 @@ import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.NumericType;
 
 /**
@@ -99,6 +102,10 @@ public final class AggregateQuery {
     out.put("weights", WeightProfile.of(snapshot).weights());
     out.put("prunable_revisions", PrunableRevisions.of(snapshot.metadata()));
     out.put("configuration", ScalaInterop.map(snapshot.metadata().configuration()));
+    out.put(
+        "holds_lists",
+        Arrays.stream(snapshot.schema().fields())
+            .anyMatch(field -> field.dataType() instanceof ArrayType || field.dataType() instanceof MapType));
     return out;
   }
 
