@@ -288,7 +288,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
    * looks there without the options of the statement, as its CREATE TABLE does.
    */
   private void checkIndexOf(String location, Identifier name, TableDefinition definition) {
-    StructType columns = IndexedTable.columnsAt(spark(), location, Map.of());
+    StructType columns = IndexedTable.columnsAt(spark(), location);
     if (columns.isEmpty()) {
       return;
     }

@@ -87,7 +87,7 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
     }
     // The session's settings have to reach the place, too: what lists the table after its rows are written has no options,
     // and what had the name would be gone by then.
-    if (!IndexedTable.columnsAt(session, place, Map.of()).isEmpty()) {
+    if (!IndexedTable.columnsAt(session, place).isEmpty()) {
       throw new Failure(
           Failure.Kind.INPUT,
           "there is a table at " + place + ": write " + name.unquotedString() + " to another path",

@@ -66,7 +66,7 @@ public final class IndexedTable extends DeltaTableV2 {
     if (location == null) {
       return false;
     }
-    HashedColumns held = HashedColumns.of(at(session, location, Map.of()).metadata());
+    HashedColumns held = HashedColumns.of(at(session, location).metadata());
     HashedColumns asked = HashedColumns.of(ScalaInterop.map(index));
     if (!held.isEmpty() && !index.isEmpty() && !held.equals(asked)) {
       throw new Refusal(
@@ -87,16 +87,13 @@ public final class IndexedTable extends DeltaTableV2 {
     return String.join(", and ", differences);
   }
 
-  private static Snapshot at(SparkSession session, String location, Map<String, String> options) {
-    return Snapshots.newest(DeltaLog.forTable(session, new Path(location), ScalaInterop.map(options)));
+  private static Snapshot at(SparkSession session, String location) {
+    return Snapshots.newest(DeltaLog.forTable(session, new Path(location)));
   }
 
-  /**
-   * The columns of the Delta table at a place; none where there is no table, or no place is named. Options of Hadoop say
-   * how to reach it.
-   */
-  public static StructType columnsAt(SparkSession session, String location, Map<String, String> options) {
-    return location == null ? new StructType() : at(session, location, options).schema();
+  /** The columns of the Delta table at a place; none where there is no table, or no place is named. */
+  public static StructType columnsAt(SparkSession session, String location) {
+    return location == null ? new StructType() : at(session, location).schema();
   }
 
   /**
