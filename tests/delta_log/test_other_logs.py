@@ -297,6 +297,15 @@ def test_a_checkpoint_that_lacks_what_it_has_to_tell(made, schema, told):
         pyqbeast.scan(made.path)
 
 
+def test_a_sidecar_of_another_store(made):
+    """A file of the log's own store that has the same path is not read in its place."""
+    made.second(4)
+    manifest, there = made.log / name(4, f".checkpoint.{UUID}.json"), f"{made.log}/_sidecars/4-0.parquet"
+    manifest.write_text(manifest.read_text().replace('"4-0.parquet"', f'"memory://{there}"'))
+    with pytest.raises(FormatError, match=r"sidecar: memory://.*/4-0.parquet lies in another store"):
+        pyqbeast.scan(made.path)
+
+
 def test_a_sidecar_in_a_sidecar(made):
     made.second(4)
     inner = {"sidecar": {"path": "4-1.parquet", "sizeInBytes": 1}}

@@ -250,6 +250,17 @@ def test_what_verify_notes_holds_no_password(tmp_path):
     assert "user:***@" in note
 
 
+def test_a_file_of_another_store_with_the_path_of_one_that_is_there(tmp_path):
+    """It is missing there, and the one that is there belongs to nobody."""
+    here = tmp_path / "part-1.parquet"
+    entry = indexed_add(here, NUMBERS)
+    entry["add"]["path"] = f"memory://{here}"
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+    report = verify_log(tmp_path)
+    assert [each.rule for each in report.problems] == ["the file exists"]
+    assert any("part-1.parquet" in note for note in report.notes)
+
+
 @pytest.mark.parametrize("may_list", [True, False])
 def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may_list):
     """Once they are many. Who may not list their folder asks for each, and a missing file is found either way."""

@@ -34,6 +34,9 @@ _PART = rf"(\d{{1,18}})\s+({'|'.join(_SECONDS)})s?\s*"
 _ASKED_SINGLY = 20
 _INTERVAL = re.compile(rf"\s*(?:interval\s+)?(?:{_PART})+", re.IGNORECASE)
 
+#: A file system of fsspec, and a path in it. Two stores may have files of one path.
+_Place = tuple[Any, str]
+
 
 def files_on_disk(
     table: Location, snapshot: Snapshot, storage_options: locations.Options
@@ -55,8 +58,8 @@ def files_on_disk(
     oldest = (time.time() - _retention(snapshot.metadata.configuration)) * 1000
     for gone in snapshot.removed:
         if gone.timestamp > oldest:
-            storage.name(storage.path_of(gone.path))
-            storage.name(storage.vector_path(gone.deletion_vector))
+            storage.name(storage.place_of(gone.path))
+            storage.name(storage.vector_place(gone.deletion_vector))
     return files, storage.orphans()
 
 
@@ -71,12 +74,11 @@ class _Storage:
             #: None where a list of files does not tell their sizes, as of a web server.
             self._sizes = _sizes_below(self._root, self._system)
         self._named: set[str] = set()
-        #: The file systems of files outside the table's folder, which a shallow clone has.
-        self._elsewhere: dict[str, Any] = {}
-        #: The names of those that were looked for, by file system and folder. Deletion vectors may share one.
-        self._asked: dict[tuple[Any, str], set[str]] = {}
+        #: The names of files outside the table's folder, which a shallow clone has, that were looked for, by folder.
+        #: Deletion vectors may share one.
+        self._asked: dict[_Place, set[str]] = {}
         #: What such folders list: sizes by name.
-        self._listed: dict[tuple[Any, str], dict[str, int | None]] = {}
+        self._listed: dict[_Place, dict[str, int | None]] = {}
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
     def look_up(self, file: LiveFile) -> FileOnDisk:
@@ -84,67 +86,72 @@ class _Storage:
         # Most are plain names of files that are there, and there may be 100,000 of them.
         if plain in self._sizes and file.deletion_vector is None and locations.is_plain(file.path):
             self._named.add(plain)
-            return FileOnDisk(file.path, f"{self._root_location}/{file.path}", self._size(plain), None, None)
-        path = self.path_of(file.path)
-        self.name(path)
-        location, size = self._location(path or file.path), self._size(path)
+            return FileOnDisk(
+                file.path, f"{self._root_location}/{file.path}", self._size((self._system, plain)), None, None
+            )
+        place = self.place_of(file.path)
+        self.name(place)
+        location, size = self._location(place or (self._system, file.path)), self._size(place)
         if file.deletion_vector is None or file.deletion_vector.is_inline:
             return FileOnDisk(file.path, location, size, None, None)
-        vector = self.vector_path(file.deletion_vector)
+        vector = self.vector_place(file.deletion_vector)
         self.name(vector)
-        place = self._location(vector or file.deletion_vector.absolute_path(self._root))
-        return FileOnDisk(file.path, location, size, place, self._size(vector))
+        named = self._location(vector or (self._system, file.deletion_vector.absolute_path(self._root)))
+        return FileOnDisk(file.path, location, size, named, self._size(vector))
 
-    def path_of(self, path: str) -> str | None:
+    def place_of(self, path: str) -> _Place | None:
         """Of a data file by its path in the log; None where there is no such store."""
         return self._place(locations.file_location(self._root_location, path))
 
-    def vector_path(self, vector: DeletionVectorDescriptor | None) -> str | None:
+    def vector_place(self, vector: DeletionVectorDescriptor | None) -> _Place | None:
         """Of the file of a deletion vector; None for one that lies in none, or where there is no such store."""
         if vector is None or vector.is_inline:
             return None
         return self._place(vector.absolute_path(self._root_location))
 
-    def name(self, path: str | None) -> None:
+    def name(self, place: _Place | None) -> None:
         """Notes that the log names a file."""
-        if path is not None:
-            self._named.add(path)
+        if place is not None and place[0] == self._system:
+            self._named.add(place[1])
 
     def orphans(self) -> list[tuple[str, int]]:
+        unnamed = [path for path in self._sizes if path not in self._named and not self._is_hidden(path)]
         return [
-            (self._location(path), self._size(path) or 0)
-            for path in self._sizes
-            if path not in self._named and not self._is_hidden(path)
+            (self._location((self._system, path)), self._size((self._system, path)) or 0) for path in unnamed
         ]
 
-    def _place(self, location: str) -> str | None:
+    def _place(self, location: str) -> _Place | None:
         if location.startswith(self._root_location + "/"):
-            return f"{self._root}/{posixpath.normpath(location[len(self._root_location) + 1 :])}"
+            below = posixpath.normpath(location[len(self._root_location) + 1 :])
+            return self._system, f"{self._root}/{below}"
         try:
-            system, inner = locations.open_location(location, self._options)
+            return locations.open_location(location, self._options)
         except InvalidInputError:
             return None
-        self._elsewhere[inner] = system
-        return inner
 
-    def _size(self, path: str | None) -> int | None:
+    def _is_below(self, place: _Place) -> bool:
+        """Whether a file lies in the table's folder."""
+        return place[1].startswith(self._root + "/") and place[0] == self._system
+
+    def _size(self, place: _Place | None) -> int | None:
         """None for a file that is not there."""
-        if path is None:
+        if place is None:
             return None
-        size = self._sizes.get(path)
-        is_unlisted = path not in self._sizes and path.startswith(self._root + "/")
+        system, path = place
+        is_below = self._is_below(place)
+        size = self._sizes.get(path) if is_below else None
+        is_unlisted = is_below and path not in self._sizes
         # Files of a folder that two links lead to are listed by one of their paths.
-        if size is not None or (is_unlisted and not is_local(self._system)):
+        if size is not None or (is_unlisted and not is_local(system)):
             return size
-        system = self._elsewhere.get(path)
-        listed = None if system is None or is_local(system) else self._listed_size(path, system)
+        listed = None if is_below or is_local(system) else self._listed_size(path, system)
         if listed is not None:
             return listed
         try:
             with locations.storage_errors(f"looking for {path}"):
                 if is_unlisted and not Path(path).is_file():
                     return None
-                return int((system or self._system).size(path))
+                return int(system.size(path))
         except (FileNotFoundError, ValueError):
             return None
 
@@ -170,10 +177,10 @@ class _Storage:
                         sizes[info["name"].rpartition("/")[2]] = info["size"]
         return sizes.get(name)
 
-    def _location(self, path: str) -> str:
-        if path.startswith(self._root + "/"):
+    def _location(self, place: _Place) -> str:
+        system, path = place
+        if self._is_below(place):
             return self._root_location + path[len(self._root) :]
-        system = self._elsewhere.get(path, self._system)
         return locations.hadoop_path(system.unstrip_protocol(path))
 
     def _is_hidden(self, path: str) -> bool:
