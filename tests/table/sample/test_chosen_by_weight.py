@@ -19,7 +19,6 @@ from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT, 
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from tests.protocol.gates import SCHEME, Held
 from tests.table.help import counts_and_sums, ids, load, opened, rows_2d, save
 from tests.table.relogged import relogged
 
@@ -176,12 +175,6 @@ def test_rows_of_a_sample_replace_others_beside_their_changes(spark, table_path,
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
-def test_a_save_that_writes_nothing_leaves_no_note(spark, copied):
-    before = bridge.TableLog(spark, copied).version
-    load(spark, copied).sample(0.1).write.format("delta").mode("ignore").save(copied)
-    assert bridge.TableLog(spark, copied).version == before
-
-
 @pytest.mark.parametrize("fraction", [0.1, 0.005])
 def test_a_sample_stored_beside_other_rows(spark, whole, table_path, fraction):
     """The lightest rows are mostly those of the sample, so they do not stand for all.
@@ -280,22 +273,6 @@ def test_rows_of_a_stored_sample_are_deleted(spark, copied, way):
     QbeastTable.for_path(spark, copied).optimize()
     assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.01)
     assert_bounded(load(spark, copied).groupBy().count(), load(spark, copied).count())
-
-
-@pytest.mark.parametrize(("condition", "commits"), [("id IN ({ids})", 1), (f"{WEIGHT} < 0", 0)])
-def test_another_writer_comes_before_the_note(spark, copied, tmp_path, condition, commits):
-    """The note follows on the deletion, or comes before it where the statement names the hash."""
-    path = f"{SCHEME}:{copied}"
-    listed = ",".join(map(str, ids(load(spark, path).sample(0.05))))
-    statement = f"DELETE FROM delta.`{path}` WHERE {condition.format(ids=listed)}"
-    held = Held(spark, tmp_path, "A", lambda: spark.sql(statement))
-    for _ in range(commits):
-        held.pass_gate("GO")
-    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES (team = 'maps')")
-    while not held.is_over:
-        held.pass_gate("GO")
-    held.result.result()
-    assert {DELETED_BY_WEIGHT, "team"} <= bridge.TableLog(spark, path).configuration.keys()
 
 
 def test_rows_that_anything_else_has_chosen_are_deleted(spark, table_path):

@@ -7,6 +7,7 @@ import io.pyqbeast.errors.Landed;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.TableSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +16,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.SaveMode;
-import org.apache.spark.sql.connector.catalog.SupportsV1OverwriteWithSaveAsTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -44,7 +44,7 @@ import scala.collection.immutable.Seq;
  */
 public final class QbeastDataSource
     implements DataSourceRegister,
-        SupportsV1OverwriteWithSaveAsTable,
+        TableSource,
         RelationProvider,
         CreatableRelationProvider,
         StreamSourceProvider,

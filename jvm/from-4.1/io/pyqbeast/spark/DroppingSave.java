@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.command.RunnableCommand;
 import org.apache.spark.sql.execution.command.SaveAsV1TableCommand;
 
 /**
- * {@code saveAsTable} in mode overwrite where a view, or a table of a format of Spark's own, has the name. Spark's
- * command drops that and makes the new table. Up to Spark 4.0 it is dropped before there is a command.
+ * {@code saveAsTable} in mode overwrite where a view, or a table of a format of Spark's own, has the name. The command
+ * makes the new table; {@code SavedTable} tells which releases drop the old one in it.
  *
  * @param table the new one
  * @param rows what it is to hold

@@ -20,8 +20,8 @@ import org.apache.spark.sql.execution.command.RunnableCommand;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The command before that of {@link SavedTable}, which drops what has the name. Whatever can be refused without the
- * rows is refused before it.
+ * The command before that of {@link SavedTable}, where Spark has one that drops what has the name. Whatever can be refused
+ * without the rows is refused before it.
  */
 public final class CheckedSave extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;

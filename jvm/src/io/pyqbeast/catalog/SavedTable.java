@@ -20,9 +20,12 @@ import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectComma
 
 /**
  * {@code saveAsTable} in mode overwrite where a view, or a table of a format that is not Delta's, had the name. Spark makes
- * the new table without asking our catalog; since 4.1 it has dropped the old one by then. The metastore would list the new
- * one as one of format {@code qbeast}, and an INSERT into such a table writes files that no log knows. So our catalog makes
- * the table, which lists it as Delta.
+ * the new table without asking our catalog. The metastore would list it as one of format {@code qbeast}, and an INSERT into
+ * such a table writes files that no log knows. So our catalog makes the table, which lists it as Delta.
+ *
+ * <p>The patch release of Spark decides who drops what had the name. Up to 4.0.4 that is the writer, before there is a
+ * command. In 4.0.5 and 4.1.4 it is the command that this plan stands for. In 4.1.0 to 4.1.3 and in 4.2.0 it is the command
+ * of {@link CheckedSave}, which comes before.
  */
 public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectCommand> {
   private static final long serialVersionUID = 1L;
@@ -50,9 +53,9 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
     if (table.storage().locationUri().isDefined()) {
       writer.tableProperty(TableCatalog.PROP_LOCATION, CatalogUtils.URIToString(table.location()));
     }
-    CheckedSave.checkLayout(table);
     dropOld(session, table);
     try {
+      CheckedSave.checkLayout(table);
       writer.create();
     } catch (Exception e) { // Scala's methods do not declare what they throw
       throw command.mode() == SaveMode.Overwrite ? withLoss(e) : Door.<RuntimeException>unchecked(e);
@@ -60,7 +63,7 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
     return new InternalRow[0];
   }
 
-  /** Drops what has the name. In Spark 4.0 that is left to this command. */
+  /** Drops what has the name, where Spark leaves that to this command. */
   private void dropOld(org.apache.spark.sql.classic.SparkSession session, CatalogTable table) {
     SessionCatalog catalog = session.sessionState().catalog();
     if (command.mode() == SaveMode.Overwrite && catalog.tableExists(table.identifier())) {

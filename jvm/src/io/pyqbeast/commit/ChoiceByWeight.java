@@ -6,18 +6,17 @@ import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.MovedRows;
 import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.spark.AdjustedCommit;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
-import io.pyqbeast.spark.Uncompacted;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
@@ -54,8 +53,8 @@ import scala.collection.immutable.Seq;
  * rows. Neither a deletion vector nor a file without an index tells the weights of its rows. So once a note is there,
  * {@code WeightProfile} trusts only files that count theirs.
  *
- * <p>A note is written before the command if a hash, a sample or a cut stands in it, and after it if
- * {@link DeletedRows} finds that the rows that are gone were chosen by weight.
+ * <p>A note is part of the command's own commit if a hash, a sample or a cut stands in it. It follows in one of its own
+ * if {@link DeletedRows} finds that the rows that are gone were chosen by weight.
  *
  * <p>No compaction follows the command, which would take the index from files that the command has not touched.
  */
@@ -197,10 +196,7 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
       return run();
     }
     Set<String> notes = notesOf((LogicalPlan) command, hashed);
-    if (!notes.isEmpty()) {
-      note(log, notes);
-    }
-    InternalRow[] result = Uncompacted.run(this::run);
+    InternalRow[] result = AdjustedCommit.run(this::run, metadata -> StoredEntries.noted(metadata, notes));
     String note = Constants.DELETED_BY_WEIGHT;
     boolean isNoted = notes.contains(note) || configuration.contains(note);
     if (takes && !isNoted) {
@@ -219,30 +215,29 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
       boolean deletes =
           actions.stream().anyMatch(each -> each instanceof CommitInfo info && DELETING.contains(info.operation()));
       if (deletes && DeletedRows.areChosenByWeight(before, actions, moves)) {
-        note(log, Set.of(Constants.DELETED_BY_WEIGHT));
+        noteDeletion(log);
         return;
       }
     }
   }
 
-  private static void note(DeltaLog log, Set<String> notes) {
+  private static void noteDeletion(DeltaLog log) {
     RepeatedCommit.land(
-        () -> areNoted(log, notes),
-        "the table at " + log.dataPath() + " does not note that rows are chosen by their weight; once they are, run"
-            + " optimize(), and optimize(revision=0) for rows that were inserted, or a sample is another share of the"
-            + " rows than the one asked for");
+        () -> isDeletionNoted(log),
+        "the table at " + log.dataPath() + " does not note that rows were deleted by their weight; run optimize(), or a"
+            + " sample is another share of the rows than the one asked for");
   }
 
   /** @return false where another writer came first */
-  private static boolean areNoted(DeltaLog log, Set<String> notes) {
+  private static boolean isDeletionNoted(DeltaLog log) {
     Snapshot newest = Snapshots.newest(log);
-    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), notes);
+    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), Set.of(Constants.DELETED_BY_WEIGHT));
     if (noted.isEmpty()) {
       return true;
     }
     OptimisticTransaction transaction = new OptimisticTransaction(log, Option.empty(), Option.apply(newest));
     transaction.updateMetadata(noted.get(), false);
-    Map<String, String> properties = notes.stream().collect(Collectors.toMap(note -> note, note -> "true"));
+    Map<String, String> properties = Map.of(Constants.DELETED_BY_WEIGHT, "true");
     try {
       transaction.commit(
           ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(properties)));

@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.command.RunnableCommand;
 
 /**
- * {@code saveAsTable} in mode overwrite where a view, or a table of a format of Spark's own, has the name. In Spark 4.0
- * no command of its own drops that: the command that makes the new table does.
+ * {@code saveAsTable} in mode overwrite where a view, or a table of a format of Spark's own, has the name. Spark 4.0 has no
+ * command of its own for that; {@code SavedTable} tells who drops the old one.
  *
  * @param table the new one
  * @param rows what it is to hold

@@ -1,0 +1,67 @@
+"""Notes in a table's configuration that rows were chosen by their weight: each lands with the change it tells of."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from pyqbeast import bridge
+from pyqbeast.core.format.constants import DELETED_BY_WEIGHT
+from tests.protocol.gates import SCHEME, Held
+from tests.table.help import ids, load, rows_2d, save
+
+WEIGHT = "hash(a, b)"
+
+
+@pytest.fixture
+def indexed(spark, table_path):
+    save(rows_2d(spark, 4_000), table_path)
+    return table_path
+
+
+def test_a_save_that_writes_nothing_leaves_no_note(spark, indexed):
+    before = bridge.TableLog(spark, indexed).version
+    load(spark, indexed).sample(0.1).write.format("delta").mode("ignore").save(indexed)
+    assert bridge.TableLog(spark, indexed).version == before
+
+
+#: Statements that choose rows by their weight, and change none: the second ones fail.
+CHANGELESS = {
+    "DELETE FROM delta.`{}` WHERE id < 0 AND {}": None,
+    "MERGE INTO delta.`{}` t USING (SELECT explode(array(1, 1)) AS one) s ON t.id = s.one AND {} "
+    "WHEN MATCHED THEN UPDATE SET a = 1": "MERGE",
+    "UPDATE delta.`{}` SET a = raise_error('as it was') WHERE {}": "as it was",
+}
+
+
+@pytest.mark.parametrize("statement", CHANGELESS)
+def test_a_statement_that_changes_no_row_leaves_no_note(spark, indexed, statement):
+    before = bridge.TableLog(spark, indexed).version
+    raised = CHANGELESS[statement]
+    expected = contextlib.nullcontext() if raised is None else pytest.raises(Exception, match=raised)
+    with expected:
+        spark.sql(statement.format(indexed, f"{WEIGHT} < 2000000000"))
+    assert bridge.TableLog(spark, indexed).version == before
+
+
+def test_a_note_lands_with_the_change_that_it_tells_of(spark, indexed):
+    before = bridge.TableLog(spark, indexed).version
+    spark.sql(f"DELETE FROM delta.`{indexed}` WHERE {WEIGHT} < -2000000000")
+    log = bridge.TableLog(spark, indexed)
+    assert log.version == before + 1
+    assert DELETED_BY_WEIGHT in log.configuration
+    assert spark.sql(f"DESCRIBE HISTORY delta.`{indexed}`").first()["operation"] == "DELETE"
+
+
+def test_another_writer_comes_before_the_note(spark, indexed, tmp_path):
+    """The note follows on the deletion where the statement does not name the hash."""
+    path = f"{SCHEME}:{indexed}"
+    listed = ",".join(map(str, ids(load(spark, path).sample(0.05))))
+    held = Held(spark, tmp_path, "A", lambda: spark.sql(f"DELETE FROM delta.`{path}` WHERE id IN ({listed})"))
+    held.pass_gate("GO")
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES (team = 'maps')")
+    while not held.is_over:
+        held.pass_gate("GO")
+    held.result.result()
+    assert {DELETED_BY_WEIGHT, "team"} <= bridge.TableLog(spark, path).configuration.keys()
