@@ -52,11 +52,19 @@ public final class StatisticsOfJob extends DeltaJobStatisticsTracker {
       WrittenWeight weight) {
     if (delta.isDefined()) {
       DeltaJobStatisticsTracker known = delta.get();
-      Expression statistics = withoutBrokenTexts(known.statsColExpr());
-      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), statistics, true, weight);
+      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), exact(known), true, weight);
     }
     Expression none = Literal$.MODULE$.create(null, DataTypes.StringType);
     return new StatisticsOfJob(hadoop, folder, output, none, false, weight);
+  }
+
+  /** Delta's own tracker, for rows in partitions, with statistics that hold in any session. */
+  public static DeltaJobStatisticsTracker ofPartitions(DeltaJobStatisticsTracker delta, Configuration hadoop) {
+    return new DeltaJobStatisticsTracker(hadoop, delta.path(), delta.dataCols(), exact(delta));
+  }
+
+  private static Expression exact(DeltaJobStatisticsTracker delta) {
+    return ExactTimes.in(withoutBrokenTexts(delta.statsColExpr()));
   }
 
   /** A text that is no UTF-8 has no bound: JSON would hold another text, by which readers leave files out. */
