@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from pyqbeast import QbeastTable
+from pyqbeast import QbeastTable, convert
 from tests.spark_session import under
 from tests.table.help import holds, ids_of_each, load, log_entries, save
 
@@ -18,6 +21,14 @@ LEGACY = {**PARIS, "spark.sql.legacy.timeParserPolicy": "LEGACY"}
 OLD = "TIMESTAMP'1900-01-01 00:00:00'"
 TOLD = "1899-12-31T23:50:39.000Z"
 ASKED = [f"{column} {sign} TIMESTAMP'{TOLD}'" for column in ("at", "s.at") for sign in ("=", "<=", ">=")]
+
+#: How a session may read files that do not tell that Spark wrote them: in another calendar, and INT96 in its own zone.
+OTHER_READS = {
+    "spark.sql.session.timeZone": "Asia/Tokyo",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY",
+    "spark.sql.parquet.int96RebaseModeInRead": "LEGACY",
+    "spark.sql.parquet.int96TimestampConversion": "true",
+}
 
 
 def old_moment(spark):
@@ -61,3 +72,36 @@ def test_rows_are_computed_by_the_policy_of_their_session(spark, table_path):
         day = "to_date(concat('2024-1-', id), 'yyyy-MM-dd') AS day"
         save(spark.range(5, 6, 1, 1).selectExpr("id", day), table_path, columnsToIndex="id")
     assert [row["day"] for row in load(spark, table_path).collect()] == [dt.date(2024, 1, 5)]
+
+
+def of_another_engine(path, *, int96):
+    """Two Parquet files with a day and a moment of 1500."""
+    Path(path).mkdir()
+    for first in (0, 100):
+        moment = dt.datetime(1500, 1, 1, 12, tzinfo=dt.timezone.utc)
+        columns = {
+            "id": pa.array(range(first, first + 100), pa.int64()),
+            "day": pa.array([moment.date()] * 100, pa.date32()),
+            "at": pa.array([moment] * 100, pa.timestamp("us", "UTC")),
+        }
+        pq.write_table(pa.table(columns), f"{path}/{first}.parquet", use_deprecated_int96_timestamps=int96)
+
+
+def numbers(spark, path):
+    """The rows, with days and moments as the numbers that files hold."""
+    rows = load(spark, path).selectExpr("id", "unix_date(day)", "unix_micros(at)")
+    return sorted(map(tuple, rows.collect()))
+
+
+@pytest.mark.parametrize("int96", [False, True], ids=["int64", "int96"])
+def test_files_of_another_engine_keep_their_values(spark, table_path, int96):
+    """A session that reads other ones writes what the files hold."""
+    of_another_engine(table_path, int96=int96)
+    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    before = numbers(spark, table_path)
+    with under(spark, OTHER_READS):
+        assert numbers(spark, table_path) != before
+        assert table.verify("data").ok
+        assert table.optimize(revision=0)
+    assert numbers(spark, table_path) == before
+    assert holds(spark, table_path).metrics().unindexed_rows == 0

@@ -17,8 +17,8 @@ import scala.Option;
 
 /**
  * The rows of files that are about to be replaced. A session may be set to pass over files that it cannot read, or over
- * columns that files spell in another case. In a query that leaves rows or values out of the answer; here it would take
- * them out of the table.
+ * columns that files spell in another case, or to read other days than the files have. In a query that changes the answer;
+ * here it would change the table.
  */
 final class RowsOfFiles {
   private static final Map<String, String> EVERY_FILE =
@@ -32,7 +32,7 @@ final class RowsOfFiles {
     LogicalPlan every =
         LogicalPlans.replaced(
             Frames.plan(rows), LogicalRelation.class,
-            relation -> LogicalPlans.nullable(LogicalPlans.inAnyCase(LogicalPlans.withOptions(relation, EVERY_FILE))));
+            relation -> LogicalPlans.nullable(LogicalPlans.exact(LogicalPlans.withOptions(relation, EVERY_FILE))));
     return PaddedTexts.in(
         RowTracking$.MODULE$.preserveRowTrackingColumns(Frames.of(rows.sparkSession(), every), snapshot),
         snapshot.metadata().schema());

@@ -146,15 +146,12 @@ public final class LogicalPlans {
   }
 
   /**
-   * The same relation, which finds a column also in files that spell it in another case, as those of a converted table may.
-   * A session that tells cases apart reads nulls there.
+   * The same relation, which reads what a session without settings finds in the files. It finds a column also in files that
+   * spell it in another case, as those of a converted table may: a session that tells cases apart reads nulls there.
    */
-  public static LogicalRelation inAnyCase(LogicalRelation relation) {
+  public static LogicalRelation exact(LogicalRelation relation) {
     HadoopFsRelation old = (HadoopFsRelation) relation.relation();
-    if (!old.sparkSession().sessionState().conf().caseSensitiveAnalysis()) {
-      return relation;
-    }
-    SparkSession session = ((org.apache.spark.sql.classic.SparkSession) old.sparkSession()).cloneSession();
+    SparkSession session = ExactSession.of(old.sparkSession());
     session.conf().set("spark.sql.caseSensitive", "false");
     return of(relation, old.location(), old.options(), session);
   }

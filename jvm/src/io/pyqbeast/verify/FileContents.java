@@ -138,7 +138,7 @@ public final class FileContents {
                   session,
                   LogicalPlans.replaced(
                       Frames.plan(rows), LogicalRelation.class,
-                      relation -> LogicalPlans.nullable(LogicalPlans.inAnyCase(relation))));
+                      relation -> LogicalPlans.nullable(LogicalPlans.exact(relation))));
             });
   }
 

@@ -1,0 +1,28 @@
+package io.pyqbeast.spark;
+
+import java.util.Map;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
+
+/**
+ * Copies of a session in which files and statistics have the values that any session without settings finds in them. A session
+ * may be set to read other ones: in a query that is the user's to say, but what is written for good has to hold for everybody.
+ */
+public final class ExactSession {
+  /** Spark's own choices. Files of older versions of Spark tell by themselves that their days are of another calendar. */
+  private static final Map<String, String> SETTINGS =
+      Map.of(
+          SQLConf.PARQUET_REBASE_MODE_IN_READ().key(), "CORRECTED",
+          SQLConf.PARQUET_INT96_REBASE_MODE_IN_READ().key(), "CORRECTED",
+          SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION().key(), "false",
+          SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID().key(), "false",
+          SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+
+  private ExactSession() {}
+
+  public static SparkSession of(SparkSession session) {
+    SparkSession exact = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+    SETTINGS.forEach(exact.conf()::set);
+    return exact;
+  }
+}
