@@ -13,6 +13,7 @@ import pytest
 from pyqbeast import QbeastTable, convert
 from tests.spark_session import under
 from tests.table.help import holds, ids_of_each, load, log_entries, save
+from tests.table.relogged import relogged
 
 #: Statistics tell offsets in whole minutes. That of Paris was +00:09:21, and under the old policy it is an hour.
 PARIS = {"spark.sql.session.timeZone": "Europe/Paris"}
@@ -72,6 +73,29 @@ def test_rows_are_computed_by_the_policy_of_their_session(spark, table_path):
         day = "to_date(concat('2024-1-', id), 'yyyy-MM-dd') AS day"
         save(spark.range(5, 6, 1, 1).selectExpr("id", day), table_path, columnsToIndex="id")
     assert [row["day"] for row in load(spark, table_path).collect()] == [dt.date(2024, 1, 5)]
+
+
+def test_sound_statistics_are_sound_in_every_session(spark, table_path):
+    """What the first scan has parsed of them is kept for all sessions of the JVM."""
+    save(spark.sql(f"SELECT 7L AS id, TIMESTAMP'{TOLD}' AS at"), table_path, columnsToIndex="id")
+    with under(spark, LEGACY):
+        assert not holds(spark, table_path).repair().healed
+        asked_there = ids_of_each([load(spark, table_path).where(ASKED[0])])
+    assert asked_there == ids_of_each([load(spark, table_path).where(ASKED[0])]) == [[7]]
+
+
+@pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
+def test_repair_tells_old_moments_exactly(spark, table_path, session):
+    save(spark.sql(f"SELECT 7L AS id, TIMESTAMP'{TOLD}' AS at"), table_path, columnsToIndex="id")
+
+    def tell_another(add, _):
+        add["stats"] = add["stats"].replace(TOLD, "1899-12-31T23:00:00.000Z")
+
+    copy = relogged(table_path, tell_another)
+    with under(spark, session):
+        assert QbeastTable.for_path(spark, copy).repair().healed
+    assert bounds(copy)[-1] == (TOLD, TOLD)
+    holds(spark, copy)
 
 
 def of_another_engine(path, *, int96):

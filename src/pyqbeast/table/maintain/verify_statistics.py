@@ -183,7 +183,8 @@ def _as_in_statistics(field: StructField, stored: StructField) -> Column:
 def _right(compared: DataFrame, leaves: Sequence[_Leaf]) -> Column:
     """The right statistics, as a text. Delta wants those of a file with deleted rows to count them too.
 
-    A text that is no UTF-8 has no bound: JSON would hold another text.
+    A text that is no UTF-8 has no bound: JSON would hold another text. Moments are told in UTC, as by a write: offsets
+    lack their seconds.
     """
     right, held = F.col("right"), compared.schema["right"].dataType
     for leaf in (each for each in leaves if each.is_text):
@@ -192,7 +193,8 @@ def _right(compared: DataFrame, leaves: Sequence[_Leaf]) -> Column:
                 bound = f"if(is_valid_utf8({seen}), {_inside('right', part, *leaf.path)}, null)"
                 right = right.withField(_inside(part, *leaf.path), F.expr(bound))
     counted = right.withField(NUM_RECORDS, F.col("stored_rows")).withField(TIGHT_BOUNDS, F.lit(False))
-    return F.when(F.col("deleted") > 0, F.to_json(counted)).otherwise(F.to_json(right))
+    of_all, of_live = (F.to_json(each, {"timeZone": "UTC"}) for each in (counted, right))
+    return F.when(F.col("deleted") > 0, of_all).otherwise(of_live)
 
 
 def _holds(data_type: DataType, *path: str) -> bool:

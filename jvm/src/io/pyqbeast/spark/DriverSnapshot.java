@@ -51,11 +51,18 @@ public final class DriverSnapshot extends Snapshot {
   @Override
   public Dataset<Row> withStatsInternal() {
     if (files.withStatistics == null) {
-      // The optimizer parses the statistics where they lie, so that only the first scan pays for it.
-      Dataset<Row> parsed = WidenedFloats.bounded(super.withStatsInternal(), metadata().schema());
-      files.withStatistics = ((org.apache.spark.sql.classic.Dataset<Row>) parsed).queryExecution().optimizedPlan();
+      // Sessions share what is parsed, and one that parses times by the old policy takes old moments for other ones.
+      SQLConf exact = SQLConf.get().clone();
+      exact.setConfString(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+      files.withStatistics = SQLConf.withExistingConf(exact, ScalaInterop.supplier(this::parsed));
     }
     return rows(files.withStatistics);
+  }
+
+  /** The optimizer parses the statistics where they lie, so that only the first scan pays for it. */
+  private LogicalPlan parsed() {
+    Dataset<Row> parsed = WidenedFloats.bounded(super.withStatsInternal(), metadata().schema());
+    return ((org.apache.spark.sql.classic.Dataset<Row>) parsed).queryExecution().optimizedPlan();
   }
 
   /** Nothing is compiled for the filters, which takes longer than to interpret them for so few rows. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.spark.DeltaActions;
+import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
@@ -106,7 +107,7 @@ public final class FileContents {
    * stops no query.
    */
   public static SparkSession lenient(SparkSession session) {
-    SparkSession lenient = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+    SparkSession lenient = ExactSession.of(session);
     lenient.conf().set("spark.sql.files.ignoreCorruptFiles", "true");
     // Writers of Parquet leave a checksum with each page, which readers by default do not look at.
     lenient.conf().set("parquet.page.verify-checksum.enabled", "true");
