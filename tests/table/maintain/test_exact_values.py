@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyqbeast import QbeastTable, convert
+from pyqbeast import QbeastTable, bridge, convert
 from tests.spark_session import under
 from tests.table.help import holds, ids_of_each, load, log_entries, save
 from tests.table.relogged import relogged
@@ -98,6 +98,17 @@ def test_repair_tells_old_moments_exactly(spark, table_path, session):
     holds(spark, copy)
 
 
+@pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
+def test_deleting_by_index_keeps_the_bounds(spark, table_path, session):
+    rows = spark.range(7, 9, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at")
+    save(rows, table_path, columnsToIndex="id")
+    (file,) = bridge.TableLog(spark, table_path).files()
+    with under(spark, session):
+        QbeastTable.for_path(spark, table_path).delete_rows(file.path, [0])
+    assert bounds(table_path) == [(TOLD, TOLD)] * 2
+    holds(spark, table_path)
+
+
 def of_another_engine(path, *, int96):
     """Two Parquet files with a day and a moment of 1500."""
     Path(path).mkdir()
@@ -129,3 +140,11 @@ def test_files_of_another_engine_keep_their_values(spark, table_path, int96):
         assert table.optimize(revision=0)
     assert numbers(spark, table_path) == before
     assert holds(spark, table_path).metrics().unindexed_rows == 0
+
+
+def test_convert_tells_what_the_files_hold(spark, table_path):
+    of_another_engine(table_path, int96=False)
+    with under(spark, {**OTHER_READS, **LEGACY}):
+        convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    assert set(bounds(table_path)) == {("1500-01-01T12:00:00.000Z", "1500-01-01T12:00:00.000Z")}
+    holds(spark, table_path)

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.StoredRows;
+import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.io.FileNotFoundException;
@@ -174,10 +175,15 @@ public final class RowDeletion {
     try {
       TouchedFileWithDV touched =
           new TouchedFileWithDV(file.path(), file, descriptor, descriptor.cardinality() - file.numDeletedRecords());
+      // Delta tells the file's statistics anew, in the session that is active.
+      org.apache.spark.sql.classic.SparkSession exact = ExactSession.ofStatistics(session);
       Tuple2<Seq<FileAction>, scala.collection.immutable.Map<String, Object>> changes =
-          DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
-              session, ScalaInterop.seq(List.of(touched)), transaction.snapshot(),
-              transaction.snapshot().getDataSkippingStringPrefixLength());
+          exact.withActive(
+              ScalaInterop.supplier(
+                  () ->
+                      DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
+                          exact, ScalaInterop.seq(List.of(touched)), transaction.snapshot(),
+                          transaction.snapshot().getDataSkippingStringPrefixLength())));
       transaction.registerSQLMetrics(session, metrics(ScalaInterop.map(changes._2())));
       List<Action> actions = new ArrayList<>(ScalaInterop.list(changes._1()));
       transaction.commit(

@@ -3,6 +3,7 @@ package io.pyqbeast.commit;
 import io.delta.tables.DeltaTable;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
+import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
@@ -72,9 +73,12 @@ public final class WatchedCommand implements TransactionExecutionObserver {
     Dataset$.MODULE$.ofRows(classic, new DeleteFromTable(named, classic.expression(condition)));
   }
 
-  /** Runs a statement that changes the table at a path by one commit, and gives back no rows. */
+  /**
+   * Runs a statement that changes the table at a path by one commit, and gives back no rows. What it tells of files holds in
+   * any session.
+   */
   public static void sql(SparkSession session, String path, String statement) {
-    Door.writing(session, path).open(() -> run(() -> session.sql(statement), null));
+    Door.writing(session, path).open(() -> run(() -> ExactSession.ofStatistics(session).sql(statement), null));
   }
 
   /**

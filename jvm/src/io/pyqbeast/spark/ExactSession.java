@@ -1,7 +1,7 @@
 package io.pyqbeast.spark;
 
 import java.util.Map;
-import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
@@ -20,9 +20,16 @@ public final class ExactSession {
 
   private ExactSession() {}
 
-  public static SparkSession of(SparkSession session) {
-    SparkSession exact = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
+  public static SparkSession of(org.apache.spark.sql.SparkSession session) {
+    SparkSession exact = ((SparkSession) session).cloneSession();
     SETTINGS.forEach(exact.conf()::set);
+    return exact;
+  }
+
+  /** One in which Delta's own commands tell moments exactly in statistics: in UTC, since offsets lack their seconds. */
+  public static SparkSession ofStatistics(org.apache.spark.sql.SparkSession session) {
+    SparkSession exact = of(session);
+    exact.conf().set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
     return exact;
   }
 }
