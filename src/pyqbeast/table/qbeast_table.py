@@ -181,6 +181,7 @@ class QbeastTable:
         Raises:
             InvalidInputError: a condition that Spark cannot read or that names columns the table does not have.
             CommitConflictError: another writer changed the same rows first. Nothing is deleted.
+            StorageError: a file cannot be read, also where the session is set to pass over it. Nothing is deleted.
             UnsupportedError: the table is append-only, or has to be upgraded first.
         """
         with failures.readable(f"deleting rows of {self._path}"):

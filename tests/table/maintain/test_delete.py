@@ -293,6 +293,34 @@ def test_a_broken_vector_is_not_built_upon(spark, table_path):
     assert len(versions(table_path)) == 2
 
 
+@pytest.mark.parametrize("files", ["Missing", "Corrupt"])
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_rows_of_files_that_cannot_be_read_are_not_passed_over(spark, table_path, files, vectors):
+    """They would stay in the table, or go with the others of their file, and the call would succeed."""
+    for first in (0, 100):
+        save(rows_2d(spark, 100, first=first).coalesce(1), table_path, **{VECTORS: vectors})
+    victim = Path(table_path, bridge.TableLog(spark, table_path).files()[0].path)
+    victim.unlink() if files == "Missing" else victim.write_bytes(b"PAR1" + bytes(400) + b"PAR1")
+    victim.with_name(f".{victim.name}.crc").unlink()
+    before = versions(table_path)
+    with under(spark, {f"spark.sql.files.ignore{files}Files": "true"}):
+        assert count(load(spark, table_path).where("id % 2 = 0")) < 100
+        with pytest.raises(StorageError, match=f"{table_path}.*the table is as it was"):
+            QbeastTable.for_path(spark, table_path).delete("id % 2 = 0")
+    assert versions(table_path) == before
+
+
+def test_a_delete_takes_its_number_from_the_session(spark, table_path):
+    """As a setting of Delta's says: the next one would pass for this one."""
+    writes = "spark.databricks.delta.write.txn"
+    save(rows_2d(spark, 100), table_path)
+    auto = {f"{writes}Version.autoReset.enabled": "true", f"{writes}AppId": "loader", f"{writes}Version": "1"}
+    with under(spark, auto):
+        QbeastTable.for_path(spark, table_path).delete("id = 3")
+        assert spark.conf.get(f"{writes}Version", None) is None
+    assert [txn["version"] for txn in actions(table_path, "txn")] == [1]
+
+
 def test_an_append_only_table_keeps_its_rows(spark, table_path):
     save(rows_2d(spark, 100), table_path, **{"delta.appendOnly": "true"})
     table = QbeastTable.for_path(spark, table_path)

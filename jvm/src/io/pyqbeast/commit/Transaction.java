@@ -46,7 +46,6 @@ import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
 import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
-import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -426,25 +425,15 @@ public final class Transaction extends LaidOutTransaction {
     return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(entries.added())), Map.of());
   }
 
-  /**
-   * Takes the number of this write from the session too, where a setting of Delta's says that each write has its own.
-   * Otherwise the next write would pass for this one and be left out. Delta takes it from a copy of the session only.
-   */
-  private void forgetVersionOfWrite() {
-    String version = DeltaSQLConf$.MODULE$.DELTA_IDEMPOTENT_DML_TXN_VERSION().key();
-    boolean isTaken = laidOut != null && laidOut.sparkSession().conf().getOption(version).isEmpty();
-    if (isTaken && session.conf().getOption(version).isDefined()) {
-      session.conf().unset(version);
-    }
-  }
-
   private boolean commit(DeltaOperations.Operation operation, Map<String, String> tags) {
     return active(
         () -> {
           try {
             newMetadata_$eq(withNotes());
             commitIfNeeded(actions, operation, ScalaInterop.map(tags));
-            forgetVersionOfWrite();
+            if (laidOut != null) {
+              WriteRequest.forgetVersion(session, laidOut.sparkSession());
+            }
             return true;
           } catch (DeltaConcurrentModificationException e) {
             conflict = e.getMessage();

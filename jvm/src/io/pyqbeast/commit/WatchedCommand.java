@@ -4,6 +4,8 @@ import io.delta.tables.DeltaTable;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.spark.ExactSession;
+import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
@@ -11,8 +13,8 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -20,6 +22,7 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function0;
 import scala.Option;
@@ -37,7 +40,8 @@ public final class WatchedCommand implements TransactionExecutionObserver {
   private WatchedCommand() {}
 
   /**
-   * Deletes the rows of the table at a path that meet a condition.
+   * Deletes the rows of the table at a path that meet a condition. A session may be set to pass over files that it cannot
+   * read: rows in them would stay, or go with the others of their file, and the call would succeed.
    *
    * @return Delta's message where another writer's change stood in the way, and nothing is deleted; empty on success
    */
@@ -45,32 +49,37 @@ public final class WatchedCommand implements TransactionExecutionObserver {
     return Door.writing(session, path)
         .open(
             () -> {
+              org.apache.spark.sql.classic.SparkSession given = (org.apache.spark.sql.classic.SparkSession) session;
+              org.apache.spark.sql.classic.SparkSession own = given.cloneSession();
+              own.conf().set(SQLConf.IGNORE_MISSING_FILES().key(), "false");
+              own.conf().set(SQLConf.IGNORE_CORRUPT_FILES().key(), "false");
+              DeleteFromTable asked = new DeleteFromTable(target(own, path), given.expression(condition));
+              // The condition is analyzed where it was written, as a copy of a session lacks some of what it may name.
+              LogicalPlan delete = LogicalPlans.analyzed(given, asked);
               try {
-                DeltaTable table = DeltaTable.forPath(session, path);
                 return run(
                     () -> {
-                      delete(session, path, table, condition);
+                      Dataset$.MODULE$.ofRows(own, delete);
                       return "";
                     },
                     "");
               } catch (DeltaConcurrentModificationException e) {
                 return e.getMessage();
+              } finally {
+                WriteRequest.forgetVersion(session, own);
               }
             });
   }
 
   /** Spark adds blanks to what it reads of a CHAR column, and only the plan of the SQL statement deletes from that. */
-  private static void delete(SparkSession session, String path, DeltaTable table, Column condition) {
-    if (!(((Dataset<?>) table.toDF()).queryExecution().analyzed() instanceof Project)) {
-      table.delete(condition);
-      return;
+  private static LogicalPlan target(SparkSession session, String path) {
+    LogicalPlan table = Frames.plan(DeltaTable.forPath(session, path).toDF());
+    if (!(table instanceof Project)) {
+      return table;
     }
-    org.apache.spark.sql.classic.SparkSession classic = (org.apache.spark.sql.classic.SparkSession) session;
     String whole = DeltaLog.forTable(session, new Path(path)).dataPath().toString(); // SQL takes no relative one
-    UnresolvedRelation named =
-        new UnresolvedRelation(
-            ScalaInterop.seq(List.of("spark_catalog", "delta", whole)), CaseInsensitiveStringMap.empty(), false);
-    Dataset$.MODULE$.ofRows(classic, new DeleteFromTable(named, classic.expression(condition)));
+    return new UnresolvedRelation(
+        ScalaInterop.seq(List.of("spark_catalog", "delta", whole)), CaseInsensitiveStringMap.empty(), false);
   }
 
   /**

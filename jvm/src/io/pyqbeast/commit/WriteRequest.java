@@ -18,6 +18,7 @@ import org.apache.spark.sql.delta.DeltaOptions$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.commands.DeltaInsertReplaceOnOrUsingCommand$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
 
 /**
  * What the options of a write ask of Delta.
@@ -59,6 +60,20 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
     named.put(
         DeltaOptions$.MODULE$.TARGET_ALIAS_OPTION(), DeltaOptions$.MODULE$.REPLACE_USING_INTERNAL_TABLE_ALIAS());
     return new DeltaOptions(ScalaInterop.map(named), session.sessionState().conf());
+  }
+
+  /**
+   * Takes the number of a write from the session too, where a setting of Delta's says that each write has its own. Otherwise
+   * the next write would pass for this one and be left out.
+   *
+   * @param own the copy of the session that the write ran in: Delta has taken the number from that only
+   */
+  static void forgetVersion(SparkSession session, SparkSession own) {
+    String version = DeltaSQLConf$.MODULE$.DELTA_IDEMPOTENT_DML_TXN_VERSION().key();
+    boolean isTaken = own.conf().getOption(version).isEmpty();
+    if (isTaken && session.conf().getOption(version).isDefined()) {
+      session.conf().unset(version);
+    }
   }
 
   /** Whether rows of the table that match the new ones give way to them. */

@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.CommandExecutionMode;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -44,6 +45,11 @@ public final class LogicalPlans {
   public static LogicalPlan pinned(LogicalPlan plan) {
     return plan.transformUpWithSubqueries(
         ScalaInterop.<LogicalPlan, LogicalRelation>partial(LogicalRelation.class, LogicalPlans::pinned));
+  }
+
+  /** The plan of a statement, analyzed in a session and not run. */
+  public static LogicalPlan analyzed(org.apache.spark.sql.classic.SparkSession session, LogicalPlan statement) {
+    return session.sessionState().executePlan(statement, CommandExecutionMode.ALL()).analyzed();
   }
 
   /**
