@@ -406,6 +406,21 @@ def test_files_that_versions_before_needed_are_no_orphans(pyqbeast, table, tmp_p
         assert all("later versions have replaced them" in note for note in report["notes"])
 
 
+@pytest.mark.parametrize(("formats", "orphans"), [("hudi", 1), ("hudi,iceberg", 0)])
+def test_metadata_of_iceberg_is_no_orphan(pyqbeast, table, tmp_path, formats, orphans):
+    """Delta writes it beside the files of a table that is one of Iceberg as well."""
+    copy = shutil.copytree(table, tmp_path / "copy")
+    (copy / "metadata").mkdir()
+    (copy / "metadata" / "v1.metadata.json").write_text("{}")
+    log = copy / "_delta_log" / "00000000000000000000.json"
+    entries = list(map(json.loads, log.read_text().splitlines()))
+    (metadata,) = (entry["metaData"] for entry in entries if "metaData" in entry)
+    metadata["configuration"]["delta.universalFormat.enabledFormats"] = formats
+    log.write_text("\n".join(map(json.dumps, entries)))
+    report = json.loads(pyqbeast("verify", copy, "--level", "log", "--output", "json").output)
+    assert (report["files"], len(report["notes"])) == (21, orphans)
+
+
 def test_a_time_of_no_known_unit_is_refused_with_one_that_is(pyqbeast, tmp_path):
     path = indexed_table(tmp_path, NUMBERS)
     commit(path, 1, metadata(fields_of(NUMBERS.schema), **{"delta.deletedFileRetentionDuration": "a while"}))

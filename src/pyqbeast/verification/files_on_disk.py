@@ -25,6 +25,8 @@ from pyqbeast.delta_log.reader import Snapshot
 
 #: The property of a table that says how long files stay that no version names any more; a week by default.
 RETENTION = "delta.deletedFileRetentionDuration"
+#: The property of a table that names other formats in which its versions are told as well, separated by commas.
+_FORMATS = "delta.universalFormat.enabledFormats"
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1} | {
     "millisecond": 1e-3,
     "microsecond": 1e-6,
@@ -60,7 +62,7 @@ def files_on_disk(
         if gone.timestamp > oldest:
             storage.name(storage.place_of(gone.path))
             storage.name(storage.vector_place(gone.deletion_vector))
-    return files, storage.orphans()
+    return files, storage.orphans("iceberg" in snapshot.metadata.configuration.get(_FORMATS, "").split(","))
 
 
 class _Storage:
@@ -114,8 +116,10 @@ class _Storage:
         if place is not None and place[0] == self._system:
             self._named.add(place[1])
 
-    def orphans(self) -> list[tuple[str, int]]:
-        unnamed = [path for path in self._sizes if path not in self._named and not self._is_hidden(path)]
+    def orphans(self, is_iceberg: bool) -> list[tuple[str, int]]:
+        unnamed = [
+            path for path in self._sizes if path not in self._named and not self._is_hidden(path, is_iceberg)
+        ]
         return [
             (self._location((self._system, path)), self._size((self._system, path)) or 0) for path in unnamed
         ]
@@ -183,9 +187,13 @@ class _Storage:
             return self._root_location + path[len(self._root) :]
         return locations.hadoop_path(system.unstrip_protocol(path))
 
-    def _is_hidden(self, path: str) -> bool:
-        """Whether a file is none of the table's rows: the log, checksums, change data, what a query engine keeps."""
-        return any(part.startswith(("_", ".")) for part in path[len(self._root) + 1 :].split("/"))
+    def _is_hidden(self, path: str, is_iceberg: bool) -> bool:
+        """Whether a file is none of the table's rows: the log, checksums, change data, what a query engine keeps.
+
+        Where the table is one of Iceberg as well, its metadata is such, too.
+        """
+        parts = path[len(self._root) + 1 :].split("/")
+        return any(part.startswith(("_", ".")) for part in parts) or (is_iceberg and "metadata" in parts)
 
 
 def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN401 (fsspec's)

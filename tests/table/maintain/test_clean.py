@@ -116,3 +116,18 @@ def test_on_the_command_line(spark, table, monkeypatch, tmp_path):
     done = CliRunner().invoke(app, ["clean", table.path])
     assert done.exit_code == 1
     assert done.output.startswith(f"error: there is no Delta table at {table.path}; ")
+
+
+@pytest.mark.parametrize(("formats", "orphans"), [("hudi", 1), ("hudi,iceberg", 0)])
+def test_metadata_of_iceberg_is_nothing_to_clean(spark, table_path, tmp_path, formats, orphans):
+    """Delta writes it beside the files of a table that is one of Iceberg as well, and VACUUM leaves it there."""
+    save(rows_2d(spark, 100), table_path)
+    copy = shutil.copytree(table_path, tmp_path / "copy", ignore=shutil.ignore_patterns("*.crc"))
+    log = copy / "_delta_log" / f"{0:020}.json"
+    entries = list(map(json.loads, log.read_text().splitlines()))
+    (metadata,) = (entry["metaData"] for entry in entries if "metaData" in entry)
+    metadata["configuration"]["delta.universalFormat.enabledFormats"] = formats
+    log.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    (copy / "metadata").mkdir()
+    (copy / "metadata" / "v1.metadata.json").write_text("{}")
+    assert len(QbeastTable.for_path(spark, str(copy)).verify("log").notes) == orphans

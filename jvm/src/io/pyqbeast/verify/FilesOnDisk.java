@@ -18,6 +18,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.UniversalFormat;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.actions.FileAction;
@@ -51,12 +52,12 @@ public final class FilesOnDisk {
   /** The table's folder. */
   private final String root;
 
-  private FilesOnDisk(DeltaLog log) throws IOException {
+  private FilesOnDisk(DeltaLog log, boolean isIceberg) throws IOException {
     this.log = log;
     this.conf = log.newDeltaHadoopConf();
     FileSystem files = log.dataPath().getFileSystem(conf);
     this.root = files.makeQualified(log.dataPath()) + "/";
-    for (FileStatus each : Listing.below(files, log.dataPath(), one -> !isHidden(one.getPath().getName()))) {
+    for (FileStatus each : Listing.below(files, log.dataPath(), one -> !isHidden(one.getPath().getName(), isIceberg))) {
       sizes.put(each.getPath().toString(), each.getLen());
     }
   }
@@ -70,7 +71,8 @@ public final class FilesOnDisk {
     Door.reading(log.session(), "the files of " + log.path())
         .open(
             () -> {
-              new FilesOnDisk(log.deltaLog()).writeTo(log, target);
+              boolean isIceberg = UniversalFormat.icebergEnabled(log.snapshot().metadata());
+              new FilesOnDisk(log.deltaLog(), isIceberg).writeTo(log, target);
               return null;
             });
   }
@@ -166,8 +168,11 @@ public final class FilesOnDisk {
         });
   }
 
-  /** Whether a name is none of the table's rows: the log, checksums, change data, what a query engine keeps. */
-  private static boolean isHidden(String name) {
-    return name.startsWith("_") || name.startsWith(".");
+  /**
+   * Whether a name is none of the table's rows: the log, checksums, change data, what a query engine keeps. Where the table
+   * is one of Iceberg as well, its metadata is such, too. Delta's VACUUM goes by the same names.
+   */
+  private static boolean isHidden(String name, boolean isIceberg) {
+    return name.startsWith("_") || name.startsWith(".") || isIceberg && name.equals("metadata");
   }
 }
