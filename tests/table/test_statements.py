@@ -222,10 +222,15 @@ DEFAULTS = "spark.databricks.delta.properties.defaults."
         ({"delta.enableIcebergCompatV2": "false"}, {"enableIcebergCompatV2": "true"}, True),
         ({}, {"enableDeletionVectors": "false"}, False),
         ({"Delta.EnableDeletionVectors": "false"}, {}, False),
+        ({"delta.minReaderVersion": "1", "delta.minWriterVersion": "2"}, {}, False),
+        ({"DELTA.MINWRITERVERSION": "5"}, {}, False),
+        ({}, {"minReaderVersion": "2"}, False),
+        ({"delta.minReaderVersion": "3", "delta.minWriterVersion": "7"}, {}, True),
+        ({"delta.minReaderVersion": "none"}, {}, True),
     ],
 )
-def test_a_table_for_readers_of_other_formats_gets_no_vectors_by_itself(properties, defaults, vectors):
-    """Delta refuses both together, wherever the property comes from: nobody has asked for vectors."""
+def test_a_table_for_other_readers_gets_no_vectors_by_itself(properties, defaults, vectors):
+    """Nobody has asked for vectors. Delta refuses them beside other formats, and an older protocol has none."""
     session = SimpleNamespace(conf={DEFAULTS + name: value for name, value in defaults.items()})
     asked = WriteOptions.parse({"path": "t", **properties})
     assert asked.new_table_properties(session) == ({VECTORS_PROPERTY: "true"} if vectors else {})

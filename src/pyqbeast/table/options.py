@@ -45,6 +45,8 @@ _FOR_OTHER_READERS = (
     "delta.universalFormat.enabledFormats",
     "delta.compatibility.symlinkFormatManifest.enabled",
 )
+#: Properties that state the versions of a table's protocol, and from which on these allow deletion vectors.
+_VERSIONS_WITH_VECTORS = {"delta.minReaderVersion": 3, "delta.minWriterVersion": 7}
 #: Beginning of the session's defaults for Delta's properties of new tables.
 _DEFAULTS = "spark.databricks.delta.properties.defaults."
 _CUBE_SIZE_SETTING = "spark.qbeast.index.defaultCubeSize"
@@ -137,13 +139,17 @@ class WriteOptions:
     def new_table_properties(self, spark: SparkSession) -> dict[str, str]:
         """Properties that a new table gets beside the user's.
 
-        They are the fractions that the user samples by, and deletion vectors unless the user says no: without vectors
-        a DELETE writes the touched files again, and they lose their place in the index.
+        They are the fractions that the user samples by, and deletion vectors unless the user says no or asks for a
+        table that has none: without vectors a DELETE writes the touched files again, and they lose their place in the
+        index.
         """
         fractions = {} if self.sample_fractions is None else {SAMPLE_FRACTIONS: self.sample_fractions}
         others = (self._property(spark, name) or "" for name in _FOR_OTHER_READERS)
-        left_out = self._property(spark, VECTORS_PROPERTY) is not None or any(
-            value.strip().lower() not in ("", "false") for value in others
+        versions = ((self._property(spark, name), least) for name, least in _VERSIONS_WITH_VECTORS.items())
+        left_out = (
+            self._property(spark, VECTORS_PROPERTY) is not None
+            or any(value.strip().lower() not in ("", "false") for value in others)
+            or any(stated and stated.isdecimal() and int(stated) < least for stated, least in versions)
         )
         return fractions if left_out else {**fractions, VECTORS_PROPERTY: "true"}
 

@@ -372,6 +372,13 @@ def test_tables_for_readers_of_iceberg_get_no_vectors(spark):
     assert asked.new_table_properties(spark) == {}
 
 
+def test_a_table_of_an_older_protocol_gets_no_vectors(spark, table_path):
+    """Its protocol would be the newest one without a word."""
+    save(rows_2d(spark, 100), table_path, **{"delta.minReaderVersion": 1, "delta.minWriterVersion": 2})
+    (protocol,) = actions(table_path, "protocol")
+    assert (protocol["minReaderVersion"], protocol["minWriterVersion"]) == (1, 2)
+
+
 def plan_text(frame):
     return frame._jdf.queryExecution().executedPlan().toString()
 
