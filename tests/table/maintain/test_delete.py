@@ -351,6 +351,15 @@ def test_without_vectors_the_touched_files_lose_their_index(spark, table_path, c
     assert not list(Path(table_path).glob("*.bin"))
 
 
+def test_no_index_is_said_to_be_lost_where_vectors_are_taken(spark, table_path, caplog):
+    """Delta keeps the property as it was written, and reads it in any case."""
+    save(rows_2d(spark, 1_000), table_path, **{VECTORS: "TRUE"})
+    table = QbeastTable.for_path(spark, table_path)
+    table.delete("id = 77")
+    assert "lose their index" not in caplog.text
+    assert (table.metrics().deleted_rows, table.metrics().unindexed_files) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("option", "default", "enabled"),
     [(None, None, True), ("false", None, False), ("true", "false", True), (None, "false", False)],

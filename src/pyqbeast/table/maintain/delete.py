@@ -28,7 +28,7 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
     """Deletes the rows that meet a condition; see `QbeastTable.delete`."""
     if not isinstance(condition, str | Column):
         raise InvalidInputError(f"the condition has to be an SQL text or a column, not {condition!r}")
-    if bridge.TableLog(spark, path).configuration.get(VECTORS_PROPERTY) != "true":
+    if bridge.TableLog(spark, path).configuration.get(VECTORS_PROPERTY, "").lower() != "true":
         _log.warning(
             "%s does not take deletion vectors: the files that held deleted rows lose their index. %s",
             path,
