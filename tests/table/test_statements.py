@@ -284,6 +284,18 @@ def test_a_plain_table_is_replaced_by_an_indexed_one(spark, name, source, layout
     assert count(spark.sql(f"SELECT * FROM {name} VERSION AS OF 1")) == 30
 
 
+def test_a_table_that_is_replaced_keeps_the_checkpoints_that_older_versions_need(spark, name, source):
+    """Delta notes in a property, where a feature is dropped, before which version readers depend on them."""
+    protection = "delta.requireCheckpointProtectionBeforeVersion"
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT) USING delta "
+        f"TBLPROPERTIES ('delta.feature.checkpointProtection' = 'supported', '{protection}' = '1')"
+    )
+    how = "USING qbeast OPTIONS (columnsToIndex = 'a')"
+    spark.sql(f"CREATE OR REPLACE TABLE {name} {how} AS SELECT id, a FROM source")
+    assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())[protection] == "1"
+
+
 def test_the_catalog_tells_of_the_columns_of_a_table_that_was_replaced(spark, name, source, tmp_path):
     """Delta writes them into an entry when it replaces a table, and whoever reads a stream by name goes by them."""
     how = "USING qbeast OPTIONS (columnsToIndex = 'id')"

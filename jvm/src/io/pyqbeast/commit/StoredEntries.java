@@ -33,8 +33,8 @@ record StoredEntries(Map<String, String> added, boolean dropsRevisions) {
   private static final List<String> OF_FILES_AND_LOG =
       List.of(
           "delta.columnMapping.", "delta.rowTracking", "delta.enableRowTracking", "delta.enableInCommitTimestamps",
-          "delta.inCommitTimestamp", "delta.coordinatedCommits", Constants.REVISION_PREFIX, Constants.LAST_REVISION,
-          Constants.SAMPLE_FRACTIONS);
+          "delta.inCommitTimestamp", "delta.coordinatedCommits", "delta.requireCheckpointProtectionBeforeVersion",
+          Constants.REVISION_PREFIX, Constants.LAST_REVISION, Constants.SAMPLE_FRACTIONS);
 
   private static boolean isOfRevisions(String key) {
     return key.startsWith(Constants.REVISION_PREFIX)
