@@ -88,6 +88,8 @@ def test_the_rows_of_a_converted_table_stay_who_they_are(spark, table_path):
     before = tracked(spark, table_path)
     table = convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
     assert table.optimize(revision=0).changed
+    done = log_entries(table_path, "commitInfo")[1:]
+    assert all(info["tags"]["delta.rowTracking.preserved"] == "true" for info in done)
     assert tracked(spark, table_path) == before
     holds(spark, table_path)
 

@@ -410,9 +410,13 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Commits a {@link #rewrite}, as {@link #commit} does. */
   public boolean commitRewrite(Map<String, String> tags) {
-    return commit(
-        DeltaWrites.rewrite(),
-        ScalaInterop.map(RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), ScalaInterop.map(tags))));
+    return commit(DeltaWrites.rewrite(), ofSameRows(tags));
+  }
+
+  /** The tags of a commit that changes no row: where the table tracks its rows they tell so. */
+  private Map<String, String> ofSameRows(Map<String, String> tags) {
+    return ScalaInterop.map(
+        RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(snapshot(), ScalaInterop.map(tags)));
   }
 
   /** Commits what {@link #store} was given and nothing else, as {@link #commit} does. */
@@ -422,7 +426,7 @@ public final class Transaction extends LaidOutTransaction {
           updateMetadata(metadata(), false);
           return null;
         });
-    return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(entries.added())), Map.of());
+    return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(entries.added())), ofSameRows(Map.of()));
   }
 
   private boolean commit(DeltaOperations.Operation operation, Map<String, String> tags) {
