@@ -279,6 +279,7 @@ class QbeastTable:
 
         Raises:
             InvalidInputError: fewer hours than the table's property says, which Delta refuses.
+            UnsupportedError: a link below the table's folder leads to a folder, whose files `VACUUM` would delete.
         """
         with failures.readable(f"cleaning {self._path}", "; no file that the table needs was deleted"):
             return clean(self._spark, self._path, retain_hours, dry_run=dry_run)

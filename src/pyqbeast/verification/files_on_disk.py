@@ -197,7 +197,10 @@ class _Storage:
 
 
 def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN401 (fsspec's)
-    """The sizes of all files below a folder, by their paths."""
+    """The sizes of all files below a folder, by their paths.
+
+    A folder of a local disk that several paths lead to is listed once; `Listing.java` has the same rule.
+    """
     if not is_local(system):
         return {str(path): info["size"] for path, info in system.find(root, detail=True).items()}
     # fsspec finds out more of each file, which takes five times as long.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast import InvalidInputError, QbeastTable
+from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from tests.sweep.state import strays
@@ -97,6 +97,32 @@ def test_times_that_delta_refuses(spark, table):
     assert names(table, table.clean().files) > LEFT
     table.clean(dry_run=False)
     assert count(load(spark, table.path)) == 190
+
+
+def test_links_to_folders_are_refused(table, tmp_path):
+    """`VACUUM` would delete the files behind them, and does not come back from two links to their own folder."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("mine.txt", ".mine.txt.crc", ".gone.txt.crc"):
+        (elsewhere / name).write_bytes(b"mine")
+        os.utime(elsewhere / name, (0, 0))
+    before = strays(Path(table.path))
+    for name, target in (("data", elsewhere), ("_change_data", elsewhere), (".hidden", "."), ("again", ".")):
+        age(table.path)
+        link = Path(table.path, name)
+        link.symlink_to(target, target_is_directory=True)
+        for dry_run in (True, False):
+            with pytest.raises(
+                UnsupportedError, match=rf"{table.path} was not cleaned: .*/{name} is a link to a folder"
+            ):
+                table.clean(dry_run=dry_run)
+        link.unlink()
+    assert strays(Path(table.path)) == before
+    assert len(list(elsewhere.iterdir())) == 3
+    # A link to a file is deleted as the file that it is, and not what it leads to.
+    Path(table.path, "link.parquet").symlink_to(elsewhere / "mine.txt")
+    assert names(table, table.clean(dry_run=False).files) == LEFT | {"link.parquet"}
+    assert (elsewhere / "mine.txt").read_bytes() == b"mine"
 
 
 def test_on_the_command_line(spark, table, monkeypatch, tmp_path):

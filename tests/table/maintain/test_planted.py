@@ -106,6 +106,21 @@ def test_a_good_table_has_no_problems(spark, good):
     assert report.files == report.files_read == len(TableLog(good).files)
 
 
+def test_links_that_lead_back_are_followed_once(spark, small, tmp_path):
+    """Two of them made 2^40 folders."""
+    path, elsewhere = tmp_path / "table", tmp_path / "elsewhere"
+    shutil.copytree(small, path)
+    elsewhere.mkdir()
+    (elsewhere / "other.parquet").write_bytes(b"half")
+    for name, target in (("a", "."), ("b", "."), ("c", elsewhere)):
+        (path / name).symlink_to(target, target_is_directory=True)
+    report = QbeastTable.for_path(spark, str(path)).verify("log")
+    (note,) = report.notes
+    assert note.startswith("1 files of ")
+    assert f"{path}/c/other.parquet" in note
+    assert (report.problems, report.notes) == ((), verify_log(str(path)).notes)
+
+
 def test_what_can_be_healed_is_found_and_healed_and_no_row_changes(spark, good, good_rows, tmp_path):
     path = tmp_path / "table"
     where = plant(good, path, HEALED)

@@ -3,16 +3,17 @@ package io.pyqbeast.verify;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.errors.Refusal;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.hadoop.fs.ChecksumFileSystem;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -49,11 +50,12 @@ public final class Leftovers {
 
   private static String cleanNow(TableLog log, int hours, boolean dryRun) throws IOException {
     long retention = hours < 0 ? DeltaLog.tombstoneRetentionMillis(log.snapshot().metadata()) : hours * 3_600_000L;
+    FileSystem files = log.deltaLog().dataPath().getFileSystem(log.deltaLog().newDeltaHadoopConf());
+    checkNoLinks(log, files);
     List<String> found = vacuum(log, hours, true);
     if (!dryRun) {
       vacuum(log, hours, false);
     }
-    FileSystem files = log.deltaLog().dataPath().getFileSystem(log.deltaLog().newDeltaHadoopConf());
     for (Path path : passedOver(log, files, System.currentTimeMillis() - retention)) {
       found.add(path.toString());
       if (!dryRun) {
@@ -61,6 +63,27 @@ public final class Leftovers {
       }
     }
     return JSON.writeValueAsString(found);
+  }
+
+  /**
+   * Refuses a table with links to folders. {@code VACUUM} follows them: it deletes what nobody names by this path, be it
+   * the files of others or live files of the table, and does not come back from two links to their own folder.
+   */
+  private static void checkNoLinks(TableLog log, FileSystem files) throws IOException {
+    FileSystem raw = Listing.raw(files);
+    if (raw instanceof RawLocalFileSystem) {
+      Listing.below(raw, log.deltaLog().dataPath(), each -> isNoLink(log, raw, each));
+    }
+  }
+
+  private static boolean isNoLink(TableLog log, FileSystem raw, FileStatus each) {
+    if (each.isDirectory() && Listing.isLink(raw, each)) {
+      throw new Refusal(
+          log.path() + " was not cleaned: " + each.getPath() + " is a link to a folder, and VACUUM deletes what lies behind"
+              + " it; put the folder itself in the place of the link, or take the link away where no file of the table"
+              + " lies behind it");
+    }
+    return true;
   }
 
   private static List<String> vacuum(TableLog log, int hours, boolean dryRun) throws IOException {
@@ -83,12 +106,12 @@ public final class Leftovers {
   }
 
   private static List<Path> passedOver(TableLog log, FileSystem files, long before) throws IOException {
-    FileSystem raw = raw(files);
+    FileSystem raw = Listing.raw(files);
     Path logPath = log.deltaLog().logPath();
     boolean hasChecksums = raw != files;
     Path folder = hasChecksums ? log.deltaLog().dataPath() : logPath;
     List<Path> found = new ArrayList<>();
-    for (FileStatus file : Listing.below(raw, folder, each -> hasChecksums || each.isFile())) {
+    for (FileStatus file : Listing.below(raw, folder, each -> hasChecksums ? isNoLink(log, raw, each) : each.isFile())) {
       Path path = file.getPath();
       Matcher checksum = CHECKSUM.matcher(path.getName());
       boolean isTemporary =
@@ -100,10 +123,5 @@ public final class Leftovers {
       }
     }
     return found;
-  }
-
-  /** The file system that shows checksums too. */
-  private static FileSystem raw(FileSystem files) {
-    return files instanceof ChecksumFileSystem checked ? checked.getRawFileSystem() : files;
   }
 }

@@ -1,12 +1,19 @@
 package io.pyqbeast.verify;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Predicate;
+import org.apache.hadoop.fs.ChecksumFileSystem;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /** What storage lists below a folder. */
 final class Listing {
@@ -16,20 +23,48 @@ final class Listing {
    * All files below a folder; files and folders that are not wanted are passed over. Statuses without blocks are asked
    * for: the others cost a process for each file of a local disk, to tell its permissions, and fail where a temporary
    * file of another writer goes away meanwhile.
+   *
+   * <p>A folder of a local disk that several paths lead to is listed once, since a link may lead back to a folder above:
+   * by its own path where that lies below. {@code verification/files_on_disk.py} has the same rule.
    */
-  static List<FileStatus> below(FileSystem files, Path folder, Predicate<FileStatus> isWanted)
-      throws IOException {
+  static List<FileStatus> below(FileSystem files, Path root, Predicate<FileStatus> isWanted) throws IOException {
     List<FileStatus> found = new ArrayList<>();
-    for (FileStatus each : files.listStatus(folder)) {
-      if (!isWanted.test(each)) {
+    Deque<Path> folders = new ArrayDeque<>(List.of(root));
+    Deque<Path> links = new ArrayDeque<>();
+    Set<String> seen = new HashSet<>();
+    while (!folders.isEmpty() || !links.isEmpty()) {
+      Path folder = folders.isEmpty() ? links.pop() : folders.pop();
+      if (!seen.add(realPath(files, folder))) {
         continue;
       }
-      if (each.isDirectory()) {
-        found.addAll(below(files, each.getPath(), isWanted));
-      } else {
-        found.add(each);
+      for (FileStatus each : files.listStatus(folder)) {
+        if (!isWanted.test(each)) {
+          continue;
+        }
+        if (each.isDirectory()) {
+          (isLink(files, each) ? links : folders).push(each.getPath());
+        } else {
+          found.add(each);
+        }
       }
     }
     return found;
+  }
+
+  /** Whether an entry is a link of a local disk. Its status does not tell: it is that of what the link leads to. */
+  static boolean isLink(FileSystem files, FileStatus each) {
+    return raw(files) instanceof RawLocalFileSystem local
+        && Files.isSymbolicLink(local.pathToFile(each.getPath()).toPath());
+  }
+
+  /** The file system that shows checksums too. */
+  static FileSystem raw(FileSystem files) {
+    return files instanceof ChecksumFileSystem checked ? checked.getRawFileSystem() : files;
+  }
+
+  private static String realPath(FileSystem files, Path folder) throws IOException {
+    return raw(files) instanceof RawLocalFileSystem local
+        ? local.pathToFile(folder).getCanonicalPath()
+        : folder.toString();
   }
 }
