@@ -26,7 +26,7 @@ from pyqbeast.tiledb.read.predicate import box_of, parse_box, parse_where
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
 from pyqbeast.tiledb.read.sparse import read_group
 from pyqbeast.tiledb.storage.folder import ENUMERATIONS, FRAGMENTS, METADATA, SCHEMAS, ArrayFolder
-from pyqbeast.tiledb.storage.names import TimestampedName, Window, no_fragment
+from pyqbeast.tiledb.storage.names import TimestampedName, Window, is_file_name, no_fragment
 from pyqbeast.tiledb.storage.stores import Store
 
 Order = Literal["row-major", "unordered"]
@@ -83,9 +83,7 @@ class Array:
 
     def _load_schema(self, name: str) -> ArraySchema:
         if name not in self._schemas:
-            path = f"{SCHEMAS}/{name}"
-            if "/" in name or not name:
-                raise ArrayFormatError(f"{name!r} is no schema", file=path)
+            path = _path_in(SCHEMAS, name)
             tile = GenericTile.parse(self.store.read(path), path, "schema", self._key)
             self._encrypted = self._encrypted or tile.encrypted
             schema = ArraySchema.parse(tile.payload, name)
@@ -149,9 +147,7 @@ class Array:
         """The enumerations by name; `schema.fields[column].enumeration` says which a column uses."""
         values = {}
         for name, file in self.schema.enumerations.items():
-            path = f"{ENUMERATIONS}/{file}"
-            if "/" in file or not file:
-                raise ArrayFormatError(f"{file!r} is no enumeration", file=path)
+            path = _path_in(ENUMERATIONS, file)
             values[name] = Enumeration.parse(self._tile(path, "enumeration"), path)
         return values
 
@@ -247,6 +243,13 @@ class Array:
         if self.schema.allows_duplicates:
             return [[fragment] for fragment in fragments]
         return overlapping(fragments, dimensions)
+
+
+def _path_in(folder: str, name: str) -> str:
+    """The path of a file whose name another file states. Raises ArrayFormatError where that is no file's name."""
+    if not is_file_name(name):
+        raise ArrayFormatError(f"{name!r} is no name of a file in {folder}")
+    return f"{folder}/{name}"
 
 
 def _space(schema: ArraySchema) -> list[object]:

@@ -93,6 +93,11 @@ class Window:
         return name.start <= self.end and self.start <= name.end
 
 
+def is_file_name(text: str) -> bool:
+    """Whether a name that a file states is one of a file in its folder, and no path that leads out of it."""
+    return text not in ("", ".", "..") and not {"/", "\0"} & set(text)
+
+
 def no_fragment(name: object) -> InvalidInputError:
     """An error about what is not the name of a fragment; the caller raises it."""
     return InvalidInputError(

@@ -165,8 +165,7 @@ class Store:
     @contextlib.contextmanager
     def _reading(self, path: str) -> Iterator[None]:
         try:
-            # A broken name may be no path at all.
-            with self._using("reading", path, FileNotFoundError, ValueError):
+            with self._using("reading", path, FileNotFoundError):
                 yield
         except FileNotFoundError as error:
             raise ArrayFormatError("the file is missing", file=path) from error
