@@ -8,6 +8,7 @@ import pytest
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb import write_metadata
+from pyqbeast.tiledb.format.metadata import shown_metadata
 from tests.tiledb.arrays import oracle, small_array
 
 
@@ -67,3 +68,12 @@ def test_arrays_in_the_metadata_of_tiledb_py(tmp_path):
     assert tiledb.open_array(uri).metadata == {
         key: value for key, value in (shown | changes).items() if value is not None
     }
+
+
+def test_a_shape_that_no_array_has_is_a_single_row():
+    """A file of 5 KB states 100,000 axes, and nothing shows tuples that deep."""
+    deepest: object = 5
+    for _ in range(64):
+        deepest = (deepest,)
+    for axes, shown in ((64, deepest), (65, (5,)), (100_000, (5,))):
+        assert shown_metadata({"__np_flat_x": 5, "__np_shape_x": (1,) * axes}) == {"x": shown}

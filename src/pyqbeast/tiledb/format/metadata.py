@@ -18,6 +18,8 @@ Value = Any
 
 #: tiledb-py keeps an array of numbers under the first name, and its shape under the second where it has not one axis.
 _NUMBERS, _SHAPE = "__np_flat_", "__np_shape_"
+#: More NumPy has not. What shows or compares tuples in tuples goes as deep as they do.
+_MOST_AXES = 64
 
 
 def apply_metadata(payload: Bytes, file: str, values: dict[str, Any]) -> None:
@@ -61,7 +63,9 @@ def _shaped(value: Value, shape: Value) -> Value:
         return value
     row = value if isinstance(value, tuple) else (value,)
     sizes = shape if isinstance(shape, tuple) else (len(row),)
-    if any(not isinstance(size, int) or size < 0 for size in sizes) or math.prod(sizes) != len(row):
+    if len(sizes) > _MOST_AXES or any(not isinstance(size, int) or size < 0 for size in sizes):
+        return row
+    if math.prod(sizes) != len(row):
         return row
     if not sizes:
         return row[0]
