@@ -125,6 +125,29 @@ def test_hostile_names_are_texts(tmp_path):
     assert list(data["answers"]) == [f"n, {name} = {name}"]
 
 
+def test_half_a_character_is_written_out(golden, tmp_path):
+    """JSON may hold it, in what a commit says of itself and in a column's name; UTF-8 has no place for it."""
+    table = shutil.copytree(golden("qbeast/a_linear2d") / "table", tmp_path / "t")
+    commit_0 = table / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(line) for line in commit_0.read_text().splitlines()]
+    told = {kind: value for action in actions for kind, value in action.items()}
+    told["commitInfo"]["operation"] = "WRI\ud800TE"
+    properties = told["metaData"]["configuration"]
+    for key in [key for key in properties if key.startswith("qbeast.revision.")]:
+        revision = json.loads(properties[key])
+        revision["columnTransformers"][0]["columnName"] = "a\ud800"
+        properties[key] = json.dumps(revision)
+    commit_0.write_text("\n".join(map(json.dumps, actions)))
+    for name in ("a.html", "a.svg", "a.png"):
+        done = CliRunner().invoke(app, ["plot", str(table), "--to", str(tmp_path / name)])
+        assert done.exit_code == 0, done.output
+    written = (tmp_path / "a.html").read_text("utf-8")
+    assert "<dd>a\\ud800:linear, b:linear</dd>" in written
+    assert "WRI\\ud800TE" in written
+    assert plot.page(str(table))._repr_html_().encode()
+    assert "a\\ud800" in (tmp_path / "a.svg").read_text("utf-8")
+
+
 def test_a_picture_in_the_home_directory(golden, tmp_path, monkeypatch):
     """A table may be named by `~` too."""
     monkeypatch.setenv("HOME", str(tmp_path))

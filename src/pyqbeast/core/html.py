@@ -10,31 +10,36 @@ from html import escape
 MOST_ROWS = 100
 
 
+def escaped(text: str) -> str:
+    """A text as it stands in HTML. Half a character, as JSON may hold it, is written out: UTF-8 has no place for it."""
+    return escape(text.encode(errors="backslashreplace").decode())
+
+
 def block_html(title: str, *parts: str) -> str:
     """A heading, and HTML under it."""
-    return f"<div><strong>{escape(title)}</strong>{''.join(parts)}</div>"
+    return f"<div><strong>{escaped(title)}</strong>{''.join(parts)}</div>"
 
 
 def texts_html(texts: Iterable[str]) -> str:
     """A paragraph each."""
-    return "".join(f"<p>{escape(text)}</p>" for text in texts)
+    return "".join(f"<p>{escaped(text)}</p>" for text in texts)
 
 
 def facts_html(facts: Mapping[str, object]) -> str:
     """Figures by their names, as a table without a head."""
-    rows = (f'<tr><th scope="row">{escape(name)}</th>{_cell(fact)}</tr>' for name, fact in facts.items())
+    rows = (f'<tr><th scope="row">{escaped(name)}</th>{_cell(fact)}</tr>' for name, fact in facts.items())
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
 def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table. Whole numbers get commas, and stand at the right as everything that begins with a digit."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _cell(value: object) -> str:
     is_integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     text = f"{value:,}" if is_integral else str(value)
     kind = ' class="number"' if is_integral or text[:1].isdigit() else ""
-    return f"<td{kind}>{escape(text)}</td>"
+    return f"<td{kind}>{escaped(text)}</td>"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.core.extras import of_extra
+from pyqbeast.core.html import escaped
 from pyqbeast.core.location import Location, local_file, location_text
 from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.array import ArrayPicture, gather_array
@@ -36,7 +36,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         frame = 'width="100%" height="900" style="border: 0" title="A picture by pyqbeast"'
-        return f'<iframe {frame} srcdoc="{escape(self.html)}"></iframe>'
+        return f'<iframe {frame} srcdoc="{escaped(self.html)}"></iframe>'
 
 
 def page(

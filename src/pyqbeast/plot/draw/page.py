@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from importlib import resources
 from typing import Any
 
@@ -16,6 +15,7 @@ from bokeh.embed import json_item
 from bokeh.models import Model
 from bokeh.resources import INLINE
 
+from pyqbeast.core.html import escaped
 from pyqbeast.plot.draw.parts import Section
 
 
@@ -46,10 +46,10 @@ def page_html(parts: PageParts) -> str:
     items = [json_item(chart, ID(f"chart-{name}")) for name, chart in parts.charts.items()]
     data = json.dumps({**parts.data, "charts": items}, separators=(",", ":"), allow_nan=False)
     filled = {
-        "title": escape(parts.title),
-        "path": escape(parts.path),
+        "title": escaped(parts.title),
+        "path": escaped(parts.path),
         "facts": "".join(
-            f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in parts.facts.items()
+            f"<div><dt>{escaped(k)}</dt><dd>{escaped(v)}</dd></div>" for k, v in parts.facts.items()
         ),
         "controls": parts.controls,
         "sections": "".join(section.html() for section in parts.sections),
