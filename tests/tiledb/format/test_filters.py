@@ -32,6 +32,7 @@ from pyqbeast.tiledb.filters import (
     Zstd,
 )
 from pyqbeast.tiledb.filters.base import ChunkContext, octets
+from pyqbeast.tiledb.filters.text import decode_text
 from pyqbeast.tiledb.format.tile import StoredTile, encode_tile
 
 INTEGERS = [
@@ -119,7 +120,7 @@ def test_text_comes_back(filters, words):
     context, pipeline = ChunkContext(Datatype.STRING_UTF8, VAR_NUM), FilterPipeline(tuple(filters), 16)
     tile = StoredTile(encode_tile(data, pipeline, context, offsets))
     if pipeline.is_text(context):
-        text, starts = tile.decode_text(pipeline, context)
+        text, starts = tile.decode_text(pipeline, context, len(words))
         assert (text.tobytes(), starts.tolist()) == (data.tobytes(), offsets.tolist())
     else:
         out = np.empty_like(data)
@@ -131,7 +132,8 @@ def test_runs_longer_than_their_field_are_split():
     context = ChunkContext(Datatype.STRING_ASCII, VAR_NUM)
     data, offsets = octets(b"ab" * 70_000), np.arange(70_001) * 2
     pipeline = FilterPipeline((Rle(),))
-    text, starts = StoredTile(encode_tile(data, pipeline, context, offsets)).decode_text(pipeline, context)
+    tile = StoredTile(encode_tile(data, pipeline, context, offsets))
+    text, starts = tile.decode_text(pipeline, context, 70_000)
     assert np.array_equal(text, data)
     assert np.array_equal(starts, offsets)
     same = octets(np.zeros(70_000, dtype=np.int64))
@@ -186,6 +188,38 @@ def test_parts_of_a_chunk_cost_no_memory(kind):
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("runs", "stated", "due"),
+    [
+        ([20_000_000], 20_000_000, 10),
+        ([20_000_000], 10, 10),
+        # Their sum is 10 in 64 bits.
+        ([2**62, 2**62, 2**62, 2**62, 10], 10, 10),
+        ([2**63 + 20, 2**63 - 10], 10, 10),
+        ([2, 2], 4, 5),
+    ],
+)
+def test_runs_of_more_cells_than_are_due_cost_no_memory(runs, stated, due):
+    """A chunk of 31 bytes took 1.6 GB."""
+    data = b"".join(run.to_bytes(8, "big") + b"\0" for run in runs)
+    metadata = u32(0, 1, 0, len(data), 8 * stated) + u8(8) + u8(1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArrayFormatError, match=rf"rle: .*{due} cells"):
+            decode_text("rle", memoryview(metadata), octets(data), 0, due)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_texts_of_a_dictionary_are_as_many_as_are_due():
+    metadata = u32(0, 1, 2, 2, 8 * 3) + u8(1) + u8(1) + u32(2) + b"\1a"
+    with pytest.raises(ArrayFormatError, match="dictionary: 2 cells where 3 are due"):
+        decode_text("dictionary", memoryview(metadata), octets(b"\0\0"), 2, 3)
+    with pytest.raises(ArrayFormatError, match="a tile without chunks where 3 cells are due"):
+        StoredTile(u64(0)).decode_text(FilterPipeline((Dictionary(),)), ChunkContext(Datatype.CHAR), 3)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,9 @@ class Dictionary(Compressor):
         raise InvalidInputError("the filter dictionary takes ASCII and UTF-8 of varying length only")
 
 
-def decode_text(name: str, metadata: memoryview, data: Octets, size: int) -> tuple[Octets, Offsets]:
+def decode_text(
+    name: str, metadata: memoryview, data: Octets, size: int, cells: int
+) -> tuple[Octets, Offsets]:
     """The characters and offsets (one more than cells) of a chunk of text.
 
     Args:
@@ -50,30 +52,36 @@ def decode_text(name: str, metadata: memoryview, data: Octets, size: int) -> tup
         metadata: the chunk's metadata as far as no later filter has taken it.
         data: the encoded cells.
         size: bytes of all cells together.
+        cells: how many are due.
 
     Raises:
-        ArrayFormatError: the chunk contradicts itself.
+        ArrayFormatError: the chunk contradicts itself, or holds another number of cells.
     """
     cursor = Cursor(metadata)
     if (cursor.u32("metadata parts"), cursor.u32("data parts")) != (0, 1):
         raise ArrayFormatError(f"{name}: text has more than one part")
     stated, packed, offset_bytes = cursor.u32("size"), cursor.u32("encoded size"), cursor.u32("offsets size")
     widths = cursor.u8("width of numbers"), cursor.u8("width of lengths")
-    if stated != size or packed != data.size or offset_bytes % 8 or not set(widths) <= {1, 2, 4, 8}:
+    if stated != size or packed != data.size or not set(widths) <= {1, 2, 4, 8}:
         raise ArrayFormatError(f"{name}: {stated} bytes of text where {size} are due")
+    if offset_bytes != 8 * cells:
+        raise ArrayFormatError(f"{name}: {offset_bytes} bytes of offsets where {cells} cells are due")
     if name == "rle":
         texts, repeats = _read_runs(data, *widths)
-        chosen = np.repeat(np.arange(repeats.size), _checked(repeats, offset_bytes // 8))
+        chosen = np.repeat(np.arange(repeats.size), _checked(repeats, cells))
     else:
         entries = Cursor(cursor.take(cursor.u32("dictionary size"), "dictionary"))
         texts = _read_entries(octets(entries.rest()), widths[1])
         chosen = np.frombuffer(data.data, dtype=f">u{widths[0]}").astype(np.int64)
+        if chosen.size != cells:
+            raise ArrayFormatError(f"dictionary: {chosen.size} cells where {cells} are due")
     return _gather(texts, chosen, size)
 
 
 def _checked(repeats: Offsets, cells: int) -> Offsets:
-    if int(repeats.sum()) != cells:
-        raise ArrayFormatError(f"rle: runs of {repeats.sum()} cells where {cells} are due")
+    # Numbers of eight bytes can be negative here, and their sum can wrap around to what is due.
+    if ((repeats < 0) | (repeats > cells)).any() or int(repeats.sum()) != cells:
+        raise ArrayFormatError(f"rle: runs of other than the {cells} cells that are due")
     return repeats
 
 

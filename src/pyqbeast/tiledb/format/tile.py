@@ -59,21 +59,26 @@ class StoredTile:
             position += size
 
     def decode_text(
-        self, pipeline: FilterPipeline, context: ChunkContext
+        self, pipeline: FilterPipeline, context: ChunkContext, cells: int
     ) -> tuple[Octets, npt.NDArray[np.int64]]:
-        """Decode text whose first filter keeps the cells' lengths.
+        """Decode text whose first filter keeps the cells' lengths, as so many cells.
 
         Returns:
             the characters and the offsets of the cells in them, one more than cells.
+
+        Raises:
+            ArrayFormatError: the tile is broken, or has another number of cells.
         """
         if len(self._chunks) > 1:
             raise ArrayFormatError(f"a tile of encoded text has {len(self._chunks)} chunks")
         if not self._chunks:
+            if cells:
+                raise ArrayFormatError(f"a tile without chunks where {cells} cells are due")
             return octets(b""), np.zeros(1, dtype=np.int64)
         size, metadata, content = self._chunks[0]
         first, *later = pipeline.steps(_limited(context, size))
         before, encoded = decode_chunk(later, metadata, octets(content))
-        return decode_text(first[0].name, before, encoded, size)
+        return decode_text(first[0].name, before, encoded, size, cells)
 
 
 def encode_tile(
