@@ -11,7 +11,7 @@ from pyspark.sql.types import IntegerType, MapType, StringType, StructType
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.constants import REVISION_PREFIX, TAG_PARTS
+from pyqbeast.core.format.constants import LAST_REVISION, REVISION_PREFIX, TAG_PARTS
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.file_tags import (
@@ -24,7 +24,15 @@ from pyqbeast.core.format.file_tags import (
 )
 from pyqbeast.core.format.stored_text import read_json, whole_number
 from pyqbeast.core.revisions.revision import revisions_from_configuration
-from tests.core.format.stored_texts import BLOCKS, COLUMNS, HOSTILE_TAGS, LEGACY, REVISIONS, revision_text
+from tests.core.format.stored_texts import (
+    BLOCKS,
+    COLUMNS,
+    HOSTILE_TAGS,
+    LEGACY,
+    REPEATED,
+    REVISIONS,
+    revision_text,
+)
 from tests.core.hostile import ODD, TOKENS, Raw, damaged, drawn, hostile_texts, nested
 
 TAGGED = StructType().add("id", IntegerType()).add("tags", MapType(StringType(), StringType()))
@@ -87,6 +95,14 @@ def test_the_same_revisions_can_be_used(java):
             for transformation in harmless["transformations"]:
                 transformation["className"] = "io.qbeast.core.transform.EmptyTransformation"
             assert 1 in revisions_from_configuration({key: json.dumps(harmless)}).revisions, text
+
+
+def test_a_revision_that_names_a_column_twice_can_be_used_by_neither(java):
+    for text in REPEATED:
+        key = f"{REVISION_PREFIX}1"
+        assert java("format.StoredRevision", "read", ("String", key), ("String", text)).isMissingNode(), text
+        (problem,) = revisions_from_configuration({key: text, LAST_REVISION: "1"}).problems
+        assert "more than once" in problem
 
 
 def test_transformers_tell_the_same_types(java):

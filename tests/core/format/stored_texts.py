@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 from hypothesis import strategies as st
 
-from pyqbeast.core.format.constants import CLASS_PREFIX, TAG_MAX_ROW_WEIGHT
+from pyqbeast.core.format.constants import CLASS_PREFIX, TAG_MAX_ROW_WEIGHT, WEIGHTED_CLASS_PREFIX
 from tests.core.hostile import ODD, hostile_texts
 
 #: Class of the transformer, its type, class of the transformation and its fields.
@@ -48,9 +49,19 @@ REVISIONS = [
     *(revision_text(column) for column in COLUMNS),
     revision_text(*COLUMNS[:3]),
     revision_text(COLUMNS[0], COLUMNS[7], hashedAs=LAYOUT),
-    revision_text(COLUMNS[0], COLUMNS[7], weightColumns=["id"]).replace(
-        CLASS_PREFIX, "io.pyqbeast.weighted."
+    # Other readers fail at its transformers; its transformations are theirs.
+    re.sub(
+        re.escape(CLASS_PREFIX) + r"(\w+Transformer\b)",
+        WEIGHTED_CLASS_PREFIX + r"\1",
+        revision_text(COLUMNS[0], COLUMNS[7], weightColumns=["id"]),
     ),
+]
+#: Revisions that name a column twice; names that differ only in case are one column.
+REPEATED = [
+    REVISIONS[-3].replace('"c1"', '"c0"').replace('"c2"', '"C1"'),
+    revision_text(*COLUMNS[:2]).replace('"c1"', '"C0"'),
+    REVISIONS[-1].replace('["id"]', '["id", "ID"]'),
+    REVISIONS[-1].replace('["id"]', '["C1"]'),
 ]
 BLOCKS = [
     '[{"cubeId":"","minWeight":-2146691226,"maxWeight":0,"elementCount":956},'

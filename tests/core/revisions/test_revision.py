@@ -10,6 +10,7 @@ import pytest
 from pyqbeast.core.errors import FormatError, InvalidInputError, NotIndexedError
 from pyqbeast.core.revisions.revision import Revision, configuration_entries, revisions_from_configuration
 from pyqbeast.core.transform.empty import Empty
+from tests.core.format.stored_texts import REPEATED
 from tests.core.revisions.published import REVISION, TEXT
 
 
@@ -48,6 +49,13 @@ def test_both_shapes_of_revision_0():
 )
 def test_broken_texts_are_refused(text):
     with pytest.raises(FormatError):
+        Revision.from_json(text)
+
+
+@pytest.mark.parametrize("text", REPEATED)
+def test_a_column_that_is_named_twice_is_refused(text):
+    """Names that differ only in case are one column."""
+    with pytest.raises(FormatError, match=r"revision 1 names column '\w+' more than once"):
         Revision.from_json(text)
 
 

@@ -35,6 +35,7 @@ def test_a_known_column_with_a_colon_is_taken_as_it_stands():
         ("a,,b", "empty column name"),
         (":linear", "empty column name"),
         ("a,b,a:hashing", "names 'a' more than once"),
+        ("a,A", "names 'A' more than once"),
     ],
 )
 def test_what_is_refused(text, message):

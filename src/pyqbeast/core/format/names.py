@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 from pyqbeast.core.format.constants import HELPER_CUBE, HELPER_FILE, HELPER_WEIGHT
@@ -20,6 +20,16 @@ def column_named(name: str, columns: Collection[str], *, case_sensitive: bool = 
     if case_sensitive:
         return None
     return next((column for column in columns if column.lower() == name.lower()), None)
+
+
+def repeated_name(names: Iterable[str]) -> str | None:
+    """The first name that means the same column as one before it, None if each means another."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return None
 
 
 def is_reserved(name: str) -> bool:

@@ -23,7 +23,7 @@ from pyqbeast.core.format.constants import (
 )
 from pyqbeast.core.format.hashed_layout import column_names, layout_text
 from pyqbeast.core.format.json_text import compact_json
-from pyqbeast.core.format.names import column_named
+from pyqbeast.core.format.names import column_named, repeated_name
 from pyqbeast.core.format.stored_text import read_json, shown, whole_number
 from pyqbeast.core.transform.base import Transformation, Transformer
 from pyqbeast.core.transform.empty import Empty, EmptyTransformer
@@ -62,6 +62,9 @@ class Revision:
                 f"revision {self.id} has {counts[0]} columnTransformers and {counts[1]} transformations; "
                 "it needs one of each per indexed column"
             )
+        repeated = repeated_name(self.hashed_columns)
+        if repeated is not None:
+            raise FormatError(f"revision {self.id} names column {shown(repeated)} more than once")
         if self.hashed_as and len(column_names(self.hashed_as)) != len(self.hashed_columns):
             raise FormatError(f"revision {self.id} hashes {self.hashed_columns} and records {self.hashed_as}")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import MAX_COLUMNS
-from pyqbeast.core.format.names import column_named, did_you_mean
+from pyqbeast.core.format.names import column_named, did_you_mean, repeated_name
 from pyqbeast.core.format.stored_text import shown
 from pyqbeast.core.transform.registry import kind_names
 
@@ -33,10 +33,9 @@ def parse_column_spec(
         return column_named(name, known_columns or (), case_sensitive=case_sensitive)
 
     specs = [_parse_piece(piece.strip(), text, known) for piece in text.split(",")]
-    names = [spec.name for spec in specs]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InvalidInputError(f"columnsToIndex={shown(text)} names {shown(repeated[0])} more than once")
+    repeated = repeated_name(spec.name for spec in specs)
+    if repeated is not None:
+        raise InvalidInputError(f"columnsToIndex={shown(text)} names {shown(repeated)} more than once")
     return specs
 
 

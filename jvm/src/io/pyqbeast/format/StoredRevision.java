@@ -65,8 +65,13 @@ public final class StoredRevision {
     areLike &= layout.isMissingNode() || (areColumns(layout) && layout.size() == hashed);
     boolean areNames = weightColumns.isMissingNode() || (weightColumns.isArray() && areTexts(weightColumns));
     String prefix = weightColumns.isEmpty() ? Constants.CLASS_PREFIX : Constants.WEIGHTED_CLASS_PREFIX;
+    Set<String> names = new HashSet<>();
     for (JsonNode transformer : transformers) {
       areNames &= isTransformer(transformer, prefix);
+      areNames &= names.add(ColumnNames.key(transformer.path("columnName").asText()));
+    }
+    for (JsonNode column : weightColumns) {
+      areNames &= names.add(ColumnNames.key(column.asText()));
     }
     for (JsonNode transformation : transformations) {
       areNames &= Constants.TRANSFORMATIONS.contains(className(transformation, Constants.CLASS_PREFIX));
