@@ -7,6 +7,8 @@ import json
 import math
 import pickle
 from decimal import Decimal
+from functools import reduce
+from operator import and_, or_
 from unittest.mock import Mock
 
 import deltalake
@@ -95,7 +97,18 @@ def test_a_list_is_what_its_comparisons_are(scan, values, word):
         ("(" * 100_000 + "id = 1" + ")" * 100_000, "nested too deeply"),
         ("NOT " * 100_000 + "id = 1", "nested too deeply"),
         ("s = '\ud800'", "is no text"),
+        (
+            reduce(or_, [pc.field("id") == i for i in range(10_000)]),
+            "more operators and functions .* by isin",
+        ),
+        (
+            reduce(or_, [pc.field("s").isin(["日" * 60]), *[pc.field("id") == i for i in range(10_000)]]),
+            "more operators and functions .* by isin",
+        ),
+        (reduce(lambda one, _: ~one, range(10_000), pc.field("id") == 1), "more operators and functions"),
+        (reduce(lambda one, _: one + 1, range(10_000), pc.field("id")) == 1, "more operators and functions"),
     ],
+    ids=range(10),
 )
 def test_what_would_be_too_much_for_arrow_is_refused(scan, condition, told):
     with pytest.raises(InvalidInputError, match=told) as raised:
@@ -103,8 +116,10 @@ def test_what_would_be_too_much_for_arrow_is_refused(scan, condition, told):
     assert len(str(raised.value)) < 1_000
 
 
-def test_conditions_that_are_too_many_one_after_the_other(scan):
-    many = " AND ".join(["id >= 0"] * 600)
+@pytest.mark.parametrize(
+    "many", [" AND ".join(["id >= 0"] * 600), reduce(and_, [pc.field("id") >= i for i in range(1_500)])]
+)
+def test_conditions_that_are_too_many_one_after_the_other(scan, many):
     narrowed = scan.where(many)
     with pytest.raises(InvalidInputError, match="more than 1000 comparisons in all"):
         narrowed.where(many)
@@ -122,6 +137,13 @@ def test_as_many_comparisons_as_there_may_be(scan, word):
     for _ in range(999):
         scan = scan.where("id >= 0")
     assert scan.to_arrow() == narrowed.to_arrow()
+
+
+def test_expressions_of_some_thousand_comparisons_and_long_lists(scan):
+    ids = [pc.field("id") == i for i in range(100, 2_000)]
+    assert scan.where(reduce(or_, ids)).files() == scan.where("id BETWEEN 100 AND 1999").files()
+    listed = scan.where(pc.field("id").isin(pa.array(range(100, 200_000))))
+    assert scan.where(reduce(or_, ids)).to_arrow() == listed.to_arrow()
 
 
 X, C, ID = map(pc.field, ("x", "c", "id"))
@@ -330,7 +352,7 @@ def test_a_column_told_by_its_position(scan):
             scan.where(condition)
 
 
-#: Newer versions of pyarrow cut it in the middle of a character, and have no text of an expression with it.
+#: Newer versions of pyarrow cut it in the middle of a character, so that their text of an expression with it is none.
 LONG = "日" * 60
 
 

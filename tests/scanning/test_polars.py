@@ -98,6 +98,13 @@ def test_files_and_row_groups_are_left_out(table, opened, condition, rows):
     assert sum(map(sum, opened)) == rows
 
 
+def test_a_condition_that_would_be_too_much_for_arrow_is_left_to_polars(table):
+    either = [pl.col("id") == i for i in range(10, 10 + 2**14)]
+    while len(either) > 1:  # no deeper than Python's reader of JSON goes
+        either = [one | other for one, other in zip(either[::2], either[1::2], strict=True)]
+    assert pyqbeast.polars.scan_table(table).filter(either[0]).select(pl.len()).collect().item() == 990
+
+
 def test_a_limit_stops_reading(table, opened):
     head = pyqbeast.polars.scan_table(table).head(3).collect()
     assert head["id"].to_list() == [0, 1, 2]

@@ -17,7 +17,9 @@ from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
 from pyqbeast.core.location import Location
 from pyqbeast.scanning.conditions.comparisons import MIRRORED, RowAndFileCondition, SqlConstant, compared
+from pyqbeast.scanning.conditions.expression_text import comparisons_in
 from pyqbeast.scanning.conditions.predicate import Predicate
+from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS
 from pyqbeast.scanning.scan import Scan, narrowed, scan
 
 _OPERATORS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
@@ -103,9 +105,12 @@ def _needed(rows: Scan, columns: list[str] | None, predicate: Any, n_rows: int |
         return rows
     if condition is None:
         return rows
+    comparisons = comparisons_in(condition.rows)
+    if comparisons > MOST_COMPARISONS:
+        return rows
     named = set(predicate.meta.root_names())
     needed = pa.schema([field for field in rows.schema if field.name in named])
-    return narrowed(rows, Predicate(condition.rows, condition.files, needed))
+    return narrowed(rows, Predicate(condition.rows, condition.files, needed, comparisons))
 
 
 def _condition(node: Any, schema: pa.Schema) -> RowAndFileCondition | None:  # noqa: ANN401 (what JSON holds)

@@ -1,11 +1,9 @@
-"""What pyarrow's text of an expression tells, which is all that pyarrow tells of one; it may leave out or have none."""
+"""What pyarrow's text of an expression tells, which is all that pyarrow tells of one; it may leave things out."""
 
 from __future__ import annotations
 
-import pickle
 import re
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.format.stored_text import shown
@@ -15,39 +13,39 @@ _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 #: How it leaves out the middle of a long list of values, and the names of types that may hold NaN.
 _LEFT_OUT, _MAY_BE_NAN = re.compile(r"^\s*\.\.\.,?$", re.MULTILINE), re.compile("double|float")
 _POSITION = "FieldPath("
+#: What a comparison of a text comes to at the most: itself, a cast to a type with parentheses, and AND or OR.
+_CALLS_OF_COMPARISON = 4
 
 
 def quoted(expression: pc.Expression | str) -> str:
     """A condition as an error message quotes it."""
-    if isinstance(expression, str):
-        return shown(expression)
-    text = _text_of(expression)
-    return "with a long text" if text is None else shown(expression)
+    return shown(expression if isinstance(expression, str) else _text_of(expression))
 
 
 def may_name_nan(expression: pc.Expression) -> bool:
     """Whether an expression may compare something with NaN. Somebody's text may have this word too."""
     text = _text_of(expression)
-    if text is None or _NAN.search(text):
-        return True
-    return bool(_LEFT_OUT.search(text) and _MAY_BE_NAN.search(text))
+    return bool(_NAN.search(text) or (_LEFT_OUT.search(text) and _MAY_BE_NAN.search(text)))
 
 
 def names_position(expression: pc.Expression, names: list[str]) -> bool:
     """Whether an expression tells one of some columns by its position."""
+    return _POSITION in _text_of(expression) and not any(_POSITION in name for name in names)
+
+
+def comparisons_in(expression: pc.Expression) -> int:
+    """For how many comparisons an expression counts, by its operators and functions, each of which has a parenthesis.
+
+    Pyarrow looks at them one inside the other, also at those that AND and OR join. Somebody's text may have some, too.
+    """
     text = _text_of(expression)
-    if text is not None:
-        return _POSITION in text and not any(_POSITION in name for name in names)
-    try:
-        pickle.dumps(expression)
-    except pa.ArrowNotImplementedError:
-        return True  # only names can be handed on
-    return False
+    calls = text.count("(") - text.count("FieldRef.")
+    return max(1, calls // _CALLS_OF_COMPARISON)
 
 
-def _text_of(expression: pc.Expression) -> str | None:
-    """None where pyarrow has none: it cuts long texts between two bytes, which may be those of one character."""
+def _text_of(expression: pc.Expression) -> str:
+    """Pyarrow cuts long constants between two bytes, which may be those of one character."""
     try:
         return str(expression)
-    except UnicodeDecodeError:
-        return None
+    except UnicodeDecodeError as error:
+        return bytes(error.object).decode(errors="replace")

@@ -11,7 +11,12 @@ import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.scanning.conditions.column_types import unreadable_columns
-from pyqbeast.scanning.conditions.expression_text import may_name_nan, names_position, quoted
+from pyqbeast.scanning.conditions.expression_text import (
+    comparisons_in,
+    may_name_nan,
+    names_position,
+    quoted,
+)
 from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
@@ -27,14 +32,14 @@ class Predicate:
         rows: decides row by row; a row for which it is null is left out.
         files: tells by the bounds of files' columns where `rows` is true of no row.
         schema: the columns that `rows` needs.
-        comparisons: how many are in `rows`, as far as they were counted.
+        comparisons: for how many `rows` counts; of an expression of pyarrow's see `comparisons_in`.
         names_nan: whether `rows` may compare something with NaN.
     """
 
     rows: pc.Expression
     files: FileTest
     schema: pa.Schema
-    comparisons: int = 1
+    comparisons: int
     names_nan: bool = False
 
     @property
@@ -64,10 +69,16 @@ class Predicate:
         Raises InvalidInputError for a condition that does not fit the table's columns, and UnsupportedError for one on
         a column that a scan cannot read.
         """
-        comparisons, names_nan = 1, False
+        names_nan = False
         if isinstance(condition, str):
             (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
+            comparisons = comparisons_in(condition)
+            if comparisons > MOST_COMPARISONS:
+                raise InvalidInputError(
+                    f"the condition {quoted(condition)} has more operators and functions than {MOST_COMPARISONS} "
+                    "comparisons: list values by isin, which counts as one"
+                )
             _refuse_positions(condition, schema)
             names_nan = may_name_nan(condition)
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
