@@ -83,3 +83,28 @@ def test_each_fragment_is_compared_with_its_neighbours(tmp_path, monkeypatch):
     monkeypatch.setattr(MBR, "intersects", lambda one, two: pytest.fail("compared one by one"))
     assert len(array.groups()) == 30
     assert sum(compared) == 0
+
+
+@pytest.mark.parametrize("first", ["text", "number"])
+@pytest.mark.parametrize(
+    "spans",
+    [[(10 * i, 10 * i + 15, 0, 1) for i in range(40)], [(i, 900 - i, 0, 1) for i in range(40)]],
+    ids=["the next alone", "all of them"],
+)
+def test_a_tile_that_may_hide_cells_is_compared_with_few_others(tmp_path, monkeypatch, spans, first):
+    """A condition on an array of some hundred fragments that overlap took seconds otherwise."""
+    array = _array(str(tmp_path / "a"), spans, first)
+    wanted = list(range(2, 41, 2))
+    matching = [value for value in array.read()["v"].to_pylist() if value in wanted]
+    compared = []
+    intersects = MBRs.intersects
+
+    def counted(boxes, box):
+        compared.append(len(boxes))
+        return intersects(boxes, box)
+
+    assert len(array.groups()) == 1
+    monkeypatch.setattr(MBRs, "intersects", counted)
+    assert array.read(where=[("v", "in", wanted)])["v"].to_pylist() == matching
+    assert len(matching) == 40
+    assert len(compared) <= 2 * len(array.fragments)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.format.column import Mask, filled, numbers, present, take
+from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
 from pyqbeast.tiledb.read.fragment import NOT_DELETED, Fragment
@@ -56,18 +57,23 @@ def choose_tiles(
     chosen = {f: np.flatnonzero(mask) for f, mask in matching.items()}
     if not unique:
         return chosen, {}
-    around = {f: f.leaves.take(tiles).around() for f, tiles in chosen.items() if tiles.size and f.leaves}
+    kept = [(f, f.leaves.take(tiles).around()) for f, tiles in chosen.items() if tiles.size and f.leaves]
+    boxes = MBRs.of([box for _, box in kept], request.schema.dimension_fields)
     shadows = {}
     for fragment in fragments:
         unmatched = np.flatnonzero(inside[fragment] & ~matching[fragment])
         leaves = fragment.leaves
         if leaves is None or not unmatched.size:
             continue
-        touched = np.zeros(unmatched.size, dtype=bool)
-        for other, box in around.items():
+        # Of hundreds of fragments few are near, or the first few touch all that is left.
+        apart = np.arange(unmatched.size)
+        for number in np.flatnonzero(boxes.intersects(leaves.take(unmatched).around())):
+            other, box = kept[number]
             if other is not fragment or fragment.footer.has_timestamps:
-                touched |= leaves.take(unmatched).intersects(box)
-        shadows[fragment] = unmatched[touched]
+                apart = apart[~leaves.take(unmatched[apart]).intersects(box)]
+                if not apart.size:
+                    break
+        shadows[fragment] = np.delete(unmatched, apart)
     return chosen, shadows
 
 
