@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -108,7 +108,7 @@ def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, sourc
     for action in actions:
         replay.apply(action, source)
         if "metaData" in action:
-            live.learn(revisions_from_configuration(replay.metadata.configuration))
+            live.learn(replay.metadata.configuration)
         said = action.get("commitInfo")
         info = said if isinstance(said, dict) else info
     return info
@@ -121,12 +121,17 @@ class _CountedFiles(dict[FileKey, LiveFile]):
         super().__init__()
         self._sums = np.zeros(7, np.int64)
         self._figures: dict[FileKey, NDArray[np.int64]] = {}
-        self._dimensions: dict[int, int] = {}
-        self.learn(revisions)
+        self._dimensions = dict(revisions.dimensions)
+        self._learned: dict[str, str] = {}
 
-    def learn(self, revisions: RevisionSet) -> None:
-        """Takes note of revisions, which tell whether the tags of files can be used."""
-        self._dimensions.update(revisions.dimensions)
+    def learn(self, configuration: Mapping[str, str]) -> None:
+        """Takes note of a version's revisions, which tell whether the tags of files can be used.
+
+        Each version repeats those before it, of which there may be hundreds.
+        """
+        new = {key: text for key, text in configuration.items() if self._learned.get(key) != text}
+        self._dimensions.update(revisions_from_configuration(new).dimensions)
+        self._learned.update(new)
 
     def __setitem__(self, key: FileKey, file: LiveFile) -> None:
         self.pop(key, None)
