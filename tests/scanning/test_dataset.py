@@ -15,6 +15,7 @@ import pytest
 import pyqbeast
 from pyqbeast.core.errors import StorageError
 from pyqbeast.delta import DeletionVector
+from pyqbeast.scanning.conditions import file_tests
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import by_weight, fields_of, indexed_add, indexed_table, metadata
 
@@ -33,6 +34,24 @@ def table(tmp_path):
     """Four files of ascending ids, in row groups of 50."""
     parts = [ROWS.slice(start, 250) for start in range(0, 1_000, 250)]
     return indexed_table(tmp_path / "table", *parts, row_group_size=50)
+
+
+def test_files_are_judged_once_a_scan(tmp_path, monkeypatch):
+    judged = []
+    kept = file_tests._kept
+
+    def noted(condition, guarantees, schema):
+        judged.append(len(guarantees))
+        return kept(condition, guarantees, schema)
+
+    scan = pyqbeast.scan(by_weight(tmp_path / "table", ROWS, files=4)).sample(0.6)
+    scan = scan.where(pc.field("id") + 1 > 500)
+    monkeypatch.setattr(file_tests, "_kept", noted)
+    rows = scan.to_arrow()
+    assert 200 < rows.num_rows < 400
+    assert scan.explain().count("opened: ") == sum(file.skipped is None for file in scan.files()) == 3
+    same(scan.to_dataset().to_table(), rows)
+    assert judged == [4]
 
 
 def in_order(rows):

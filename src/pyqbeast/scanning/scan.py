@@ -177,11 +177,11 @@ class Scan:
 
     def files(self) -> tuple[ScannedFile, ...]:
         """Every live file of the version: whether it would be opened, and if not, why."""
-        return self._rows.plan().files
+        return self._rows.plan.files
 
     def explain(self) -> str:
         """What would be opened, and why the rest is not, as a page to read."""
-        return str(self._rows.plan())
+        return str(self._rows.plan)
 
     def metrics(self, revision: int | None = None) -> IndexMetrics:
         """Figures of the index in this version of the table, whatever the scan narrows it to.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -94,13 +95,14 @@ class ScannedRows:
         by_name = {each["name"]: each for field in fields for each in (field, unpadded(field))}
         return DataFiles(self.index, self.storage_options, [by_name[name] for name in dict.fromkeys(names)])
 
+    @cached_property
     def plan(self) -> ScanPlan:
-        """Which files are opened, and why the others are not."""
+        """Which files are opened, and why the others are not. Pyarrow judges a long expression file by file."""
         return plan_files(self.index, self._bound, self.predicate, self.readable_schema)
 
     def opened(self) -> set[str]:
         """The paths of the files that are opened."""
-        return {file.path for file in self.plan().opened}
+        return {file.path for file in self.plan.opened}
 
     def whole_files(self, among: Collection[str]) -> set[str]:
         """Those of some files of which surely every row that meets the condition is taken, by their paths."""
@@ -108,10 +110,8 @@ class ScannedRows:
         return {path for path, of_file in needed.items() if of_file.is_whole} - self._shortened(needed).keys()
 
     def batches(self, among: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of all files, or of those of some paths."""
-        opened = self.opened()
-        if among is not None:
-            opened &= set(among)
+        """The rows of all files that are opened, or of some of them, by their paths."""
+        opened = self.opened() if among is None else among
         needed = self._needed(opened)
         files = [file for file in self.index.snapshot.files if file.path in opened]
         sizes = self._shortened(needed)
