@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import pyarrow.compute as pc
 
@@ -31,6 +32,12 @@ def may_name_nan(expression: pc.Expression) -> bool:
 def names_position(expression: pc.Expression, names: list[str]) -> bool:
     """Whether an expression tells one of some columns by its position."""
     return _POSITION in _text_of(expression) and not any(_POSITION in name for name in names)
+
+
+def unnamed_in(expression: pc.Expression, paths: Iterable[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
+    """Those of some columns and fields of structs whose names an expression does not tell, which it may need still."""
+    text = _text_of(expression)
+    return frozenset(path for path in paths if not all(name in text for name in path))
 
 
 def comparisons_in(expression: pc.Expression) -> int:

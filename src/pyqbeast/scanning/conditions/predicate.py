@@ -16,6 +16,7 @@ from pyqbeast.scanning.conditions.expression_text import (
     may_name_nan,
     names_position,
     quoted,
+    unnamed_in,
 )
 from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
@@ -129,20 +130,31 @@ def _floats(fields: Iterable[pa.Field]) -> Iterator[tuple[tuple[str, ...], pa.Da
             yield (field.name,), field.type
 
 
-def _needed(
-    rows: pc.Expression, schema: pa.Schema, paths: Sequence[_Path], dropped: frozenset[_Path] = frozenset()
-) -> list[_Path]:
+def _needed(rows: pc.Expression, fields: Sequence[pa.Field], paths: Sequence[_Path]) -> list[_Path]:
     """Those of some columns and fields of structs that an expression cannot do without, where others are gone.
 
-    Pyarrow does not tell what it names. Half of them at a time are left out, as a table may have thousands.
+    Pyarrow does not tell what it names. What its text does not have is left out first, as a table may have thousands.
     """
-    if not paths or _can_do_with(rows, _without(schema, dropped.union(paths))):
+    unnamed = unnamed_in(rows, paths)
+    needed = _needed_of_halves(rows, fields, [path for path in paths if path in unnamed])
+    left = _without(fields, unnamed.difference(needed))
+    return needed + _needed_of_halves(rows, left, [path for path in paths if path not in unnamed])
+
+
+def _needed_of_halves(
+    rows: pc.Expression,
+    fields: Sequence[pa.Field],
+    paths: Sequence[_Path],
+    dropped: frozenset[_Path] = frozenset(),
+) -> list[_Path]:
+    """The same by trial: half of them at a time are left out."""
+    if not paths or _can_do_with(rows, _without(fields, dropped.union(paths))):
         return []
     if len(paths) == 1:
         return [*paths]
     half = len(paths) // 2
-    first = _needed(rows, schema, paths[:half], dropped)
-    rest = _needed(rows, schema, paths[half:], dropped.union(paths[:half]).difference(first))
+    first = _needed_of_halves(rows, fields, paths[:half], dropped)
+    rest = _needed_of_halves(rows, fields, paths[half:], dropped.union(paths[:half]).difference(first))
     return first + rest
 
 
