@@ -184,7 +184,7 @@ ALLOWED = {
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
     "spark_versions": [],
     "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "spark_versions", "tiledb"],
-    "cli.common": ["", "core.errors", "core.visible"],
+    "cli.common": ["", "bridge", "core.errors", "core.visible"],
     "cli.tiledb": ["cli.common", "core.errors", "core.secrets", "tiledb"],
     "cli": [
         "",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
+from pyqbeast.core.errors import UnsupportedError
 from tests.spark_session import under
 from tests.table.help import rows_2d, save
 from tests.table.maintain.damages import TableLog
@@ -46,6 +48,28 @@ def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):
     nothing = tmp_path / "nothing"
     assert done.output.strip() == f"error: there is no Delta table at {nothing}: it has no _delta_log"
     assert "level has to be one of log, sample, data" in pyqbeast("verify", nothing, "--level", "dta").output
+
+
+def test_a_failed_job_of_spark_is_one_line(spark, pyqbeast, table_path, tmp_path, monkeypatch):
+    """PySpark hands the plain exceptions of jobs on with their whole traces."""
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 and no footer PAR1")
+    save(rows_2d(spark, 500), table_path)
+    monkeypatch.setattr("pyqbeast.cli.sample.scan", Mock(side_effect=UnsupportedError("no scan reads this")))
+    for file in Path(table_path).glob("*.parquet"):
+        file.unlink()
+    for name, *arguments in (
+        ("index", broken, tmp_path / "table", "--columns", "a"),
+        ("sample", table_path, "--fraction", 0.5),
+    ):
+        done = pyqbeast(name, *arguments)
+        assert done.exit_code == 1
+        *before, told = done.stderr.strip().split("\n")
+        assert told.startswith("error: ")
+        assert len(told) < 2_000
+        assert all(line.startswith("starting Spark: ") for line in before)
+        assert "parquet" in told.lower()
+        assert not isinstance(pyqbeast(name, *arguments, "--debug").exception, SystemExit)
 
 
 def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):

@@ -40,9 +40,10 @@ def command(function: Callable[..., None]) -> click.Command:
         try:
             function(**arguments)
         except Exception as error:
-            if debug or not _is_expected(error):
+            told = None if debug else _expected(error, function.__name__.strip("_"))
+            if told is None:
                 raise
-            echo(f"error: {_in_one_line(str(error))}", err=True)
+            echo(f"error: {_in_one_line(str(told))}", err=True)
             raise click.exceptions.Exit(1) from None
 
     made = click.command(run)
@@ -85,10 +86,22 @@ def limit_option(in_text: int) -> Callable[[Callable[..., None]], Callable[..., 
     return with_limit
 
 
-def _is_expected(error: Exception) -> bool:
-    """Whether an error is one of pyqbeast's or of Spark's. Where Spark is not imported, it has raised none."""
-    of_spark = sys.modules.get("pyspark.errors")
-    return isinstance(error, (QbeastError, of_spark.PySparkException if of_spark else QbeastError))
+def _expected(error: Exception, command_name: str) -> Exception | None:
+    """An error of pyqbeast's or of Spark's with a message for people; None for another one."""
+    # Where Spark is not imported, it has raised none.
+    if isinstance(error, QbeastError) or "pyspark" not in sys.modules:
+        return error if isinstance(error, QbeastError) else None
+    from pyspark.errors import PySparkException
+
+    from pyqbeast.bridge import failures
+
+    try:
+        with failures.readable(command_name, ""):
+            raise error
+    except (QbeastError, PySparkException) as readable:
+        return readable
+    except Exception:
+        return None
 
 
 def local_session() -> SparkSession:
