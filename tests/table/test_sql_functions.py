@@ -67,6 +67,8 @@ def test_estimates(spark, table):
         f"SELECT n - n_low AS off FROM qbeast_estimate('{counted}', budget => '1 GB')"
     ).collect()
     assert row["off"] == 0
+    left_out = spark.sql(f"SELECT * FROM qbeast_estimate('{query}', 0.5, NULL, budget => NULL) ORDER BY odd")
+    assert left_out.collect() == found.collect()
     with pytest.raises(ParseException):
         spark.sql(f"SELECT * FROM qbeast_estimate('DROP TABLE {NAME}')")
     with pytest.raises(InvalidInputError, match="error"):
@@ -139,6 +141,16 @@ def test_procedures_are_listed(spark):
             "SELECT * FROM qbeast_estimate('SELECT avg(a) FROM asked', ERROR => 2)",
             InvalidInputError,
             "relative=False",
+        ),
+        (
+            "SELECT * FROM qbeast_estimate('SELECT avg(a) FROM asked', budget => concat(rand(), ' MB'))",
+            InvalidInputError,
+            "qbeast_estimate takes constants: budget is concat",
+        ),
+        (
+            "SELECT * FROM qbeast_estimate('SELECT avg(a) FROM asked', (SELECT 0.1))",
+            InvalidInputError,
+            "qbeast_estimate takes constants: error is ",
         ),
         ("SELECT * FROM qbeast_metrics(7)", TableNotFoundError, "'7'"),
         ("CALL system.qbeast_optimize(NULL)", InvalidInputError, "qbeast_optimize needs a constant text"),

@@ -65,14 +65,18 @@ public final class IndexFunction {
                 + (isNamed ? name : value.sql()),
             null);
       }
-      arguments.put(name, constant(isNamed ? ((NamedArgumentExpression) value).value() : value));
+      arguments.put(name, constant(name, isNamed ? ((NamedArgumentExpression) value).value() : value));
     }
     return ((Dataset<?>) Bridge.answer(SparkSession.active(), question, arguments)).queryExecution().analyzed();
   }
 
-  /** A text, a whole number or another number; null for what is no constant. */
-  private static Object constant(Expression expression) {
-    Object value = expression.foldable() ? expression.eval(null) : null;
+  /** A text, a whole number or another number; null for NULL, which stands for an argument that is left out. */
+  private Object constant(String name, Expression expression) {
+    if (!expression.foldable()) {
+      throw new Failure(
+          Failure.Kind.INPUT, "qbeast_" + question + " takes constants: " + name + " is " + expression.sql(), null);
+    }
+    Object value = expression.eval(null);
     if (value == null) {
       return null;
     }
