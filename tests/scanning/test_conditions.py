@@ -28,7 +28,9 @@ DAY, TIME = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
 ROWS = pa.table(
     {
         "id": pa.array([None, *range(999)], pa.int64()),
-        "x": [None, *(i / 2 for i in range(999))],
+        "x": [None, -0.0, *(i / 2 for i in range(998))],
+        "f": pa.array([None, -0.0, *(i / 2 for i in range(998))], pa.float32()),
+        "m": pa.array([None, *(Decimal(i) / 2 for i in range(999))], pa.decimal128(9, 2)),
         "s": [None, *(f"t{i}" for i in range(999))],
         "d": [None, *(DAY + dt.timedelta(i) for i in range(999))],
         "t": pa.array([None, *(TIME + dt.timedelta(i) for i in range(999))], pa.timestamp("us", "UTC")),
@@ -47,6 +49,28 @@ def test_a_list_of_many_values(scan):
     assert scan.where(f"id NOT IN ({many}, 7)").to_arrow().num_rows == 998 + 500
 
 
+@pytest.mark.parametrize("form", ["{}", "{}.0", "{}.25", "{}e0", "999999999999{}"])
+@pytest.mark.parametrize("column", ["i", "x", "f", "m"])
+def test_a_list_of_many_numbers_of_any_kind(tmp_path, column, form):
+    """One by one they would be more comparisons than a text may have."""
+    if (column, form) == ("m", "{}e0"):
+        pytest.skip("no scan compares decimals with doubles")
+    values = [0, 1, 1.25, 7, 5_000, None, math.nan]
+    kinds = {"i": pa.int32(), "x": pa.float64(), "f": pa.float32(), "m": pa.decimal128(9, 2)}
+    rows = {
+        name: pa.array(
+            [each if pa.types.is_floating(kind) or each == each else None for each in values]
+        ).cast(kind, safe=False)
+        for name, kind in kinds.items()
+    }
+    scan = pyqbeast.scan(indexed_table(tmp_path, pa.table({"id": range(7), **rows}))).select(["id"])
+    listed = ", ".join(form.format(n) for n in range(2_000))
+    few = [form.format(n) for n in (0, 1, 7)]
+    for word, sign, join in (("IN", "=", " OR "), ("NOT IN", "<>", " AND ")):
+        one_by_one = scan.where(join.join(f"{column} {sign} {each}" for each in few)).to_arrow()
+        assert scan.where(f"{column} {word} ({listed})").to_arrow() == one_by_one
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -61,6 +85,10 @@ def test_processes_hand_scans_to_each_other(scan, condition):
     assert there.explain() == scan.where(condition).explain()
 
 
+def opened(scan):
+    return {file.path for file in scan.files() if file.skipped is None}
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -68,6 +96,12 @@ def test_processes_hand_scans_to_each_other(scan, condition):
         ("id", "5", "5.5", "600"),
         ("id", "5", "99999999999", "9999999999999999999"),
         ("x", "5", "5.5", "1e2"),
+        ("x", "0", "0.1", "-0.5"),
+        ("x", "-0.0", "1e400", "-1e400"),
+        ("f", "-0.0", "16777217", "5.1"),
+        ("f", "5", "5.5", "1e400"),
+        ("m", "5", "5.500", "12345678901234567890"),
+        ("m", "-0", "5.0000000000000000000000000000000000000001", "9999999.990"),
         ("s", "'t5'", "'it''s'", "''"),
         ("d", "'2020-01-06'", "DATE '2021-01-01'"),
         ("t", "'2020-01-06'", "TIMESTAMP '2021-01-01 01:00:00+01:00'"),
@@ -82,7 +116,8 @@ def test_a_list_is_what_its_comparisons_are(scan, values, word):
     one_by_one = scan.where(join.join(f"{column} {sign} {each}" for each in constants))
     assert listed.to_arrow() == one_by_one.to_arrow()
     assert 0 < listed.to_arrow().num_rows < 1_500
-    assert listed.explain() == one_by_one.explain()
+    # A constant that no value of the column's type equals opens no file by itself.
+    assert opened(listed) <= opened(one_by_one)
     assert scan.where(f"NOT {column} {word} ({', '.join(constants)})").to_arrow().num_rows == (
         1_499 - listed.to_arrow().num_rows
     )
@@ -92,7 +127,10 @@ def test_a_list_is_what_its_comparisons_are(scan, values, word):
     ("condition", "told"),
     [
         (" OR ".join(f"id = {i}" for i in range(3_000)), "more than 1000 comparisons"),
-        ("x IN (" + ", ".join(f"{i}.5" for i in range(3_000)) + ")", "more than 1000 comparisons"),
+        (
+            "id IN (1e0, " + ", ".join(str(2**60 + i) for i in range(3_000)) + ")",
+            "more than 1000 comparisons",
+        ),
         (" AND ".join(["id IS NOT NULL"] * 3_000), "more than 1000 comparisons"),
         ("(" * 100_000 + "id = 1" + ")" * 100_000, "nested too deeply"),
         ("NOT " * 100_000 + "id = 1", "nested too deeply"),

@@ -144,6 +144,10 @@ def test_samples_filters_and_versions(spark, table_path):
         "s IS NOT NULL AND (s > 'n2' OR name = 'name 1')",
         "t >= TIMESTAMP '1970-01-01 00:16:40' AND d < 500.5",
         "a > 1.5 AND id <= 3000000000 AND id <> -1",
+        "x IN (3, 7.5, 1e1, 300.0) OR f NOT IN (0, 1, 0.5) AND id < 100",
+        "x NOT IN (0, 1, 2.5)",
+        "d IN (7, 12.00, 12.345, 99999999999999999999)",
+        "id IN (1.0, 2.5, 99999999999999999)",
         "d = 7 OR 12.00 = d OR d NOT BETWEEN 2 AND 997.55",
     )
     # One question to Spark for all of them.

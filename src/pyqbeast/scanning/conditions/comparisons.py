@@ -126,14 +126,14 @@ def among(
 ) -> RowAndFileCondition | None:
     """A column of an Arrow type that equals one of some constants, or none where `negated`.
 
-    None where a constant has to be compared in another type than the column's. Raises as `compared`.
+    None where that takes more than a list of values. Raises as `compared`.
     """
-    exact = [_equal_value(kind, constant) for constant in constants]
-    if None in exact:
+    equal = [_equal_values(kind, constant) for constant in constants]
+    if None in equal:
         return None
     field = pc.field(column)
     try:
-        values = pa.array([value.as_py() for value in exact if value is not None], kind)
+        values = pa.array([value.as_py() for each in equal for value in each or ()], kind)
     except OverflowError:  # Python knows fewer days than Arrow
         return None
     found = field.isin(values)
@@ -142,29 +142,48 @@ def among(
     return RowAndFileCondition(rows, may_be_among(column, values, negated=negated))
 
 
-def _equal_value(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:
-    """The only value of a type that equals a constant; None where that is not as simple."""
+def _equal_values(kind: pa.DataType, constant: SqlConstant) -> list[pa.Scalar] | None:
+    """The values of a type that equal a constant, none or all of them; None where that is not as simple."""
     if constant.kind != "number":
-        return _other(kind, constant)
-    limit = 2 ** (kind.bit_width - 1) if pa.types.is_integer(kind) else 0
-    if len(constant.text) > _INTEGER_DIGITS + 1 or not constant.text.lstrip("-").isdigit():
-        return None
-    return pa.scalar(int(constant.text), kind) if -limit <= int(constant.text) < limit else None
+        value = _other(kind, constant)
+        return None if value is None else [value]
+    if pa.types.is_floating(kind):
+        double = float(constant.text)
+        nearest = double if pa.types.is_float64(kind) else float(_single(double))
+        if nearest != double:
+            return []
+        # Arrow's lists tell 0.0 from -0.0, which are equal.
+        return [pa.scalar(each, kind) for each in ((0.0, -0.0) if double == 0 else (double,))]
+    if pa.types.is_integer(kind):
+        low, high = _integer_ends(constant)
+        if low < high:
+            return None
+        return [pa.scalar(int(low), kind)] if _is_among(kind, low) else []
+    if pa.types.is_decimal(kind):
+        exact = _decimal(constant)
+        try:
+            return [_in_wide(kind, exact).cast(kind)]
+        except pa.ArrowInvalid:  # it has more digits
+            return []
+    return None
 
 
 def _integers(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-    exact = Decimal(constant.text)
-    compared_with = Decimal(float(constant.text)) if is_double(constant) else exact
-    if abs(compared_with) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
-        raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
-    if not is_double(constant):
-        return _whole_numbers(column, kind, sign, exact)
-    low, high = _equal_to(float(constant.text))
+    low, high = _integer_ends(constant)
     if low < high and sign in ("=", "!="):
         from_low, to_high = (">=", "<=") if sign == "=" else ("<", ">")
         ends = _whole_numbers(column, kind, from_low, low), _whole_numbers(column, kind, to_high, high)
         return ends[0] & ends[1] if sign == "=" else ends[0] | ends[1]
     return _whole_numbers(column, kind, sign, high if sign in (">", "<=") else low)
+
+
+def _integer_ends(constant: SqlConstant) -> tuple[Decimal, Decimal]:
+    """The least and the greatest number that a whole number equals a constant between; see `_equal_to`."""
+    exact = Decimal(constant.text)
+    compared_with = Decimal(float(constant.text)) if is_double(constant) else exact
+    if abs(compared_with) >= 10**_INTEGER_DIGITS or exact.as_tuple().exponent < -_INTEGER_DIGITS:  # type: ignore[operator]
+        raise InvalidInputError(f"the number {constant.text} has too many digits to compare it with integers")
+    return _equal_to(float(constant.text)) if is_double(constant) else (exact, exact)
 
 
 def _equal_to(double: float) -> tuple[Decimal, Decimal]:
@@ -178,16 +197,21 @@ def _equal_to(double: float) -> tuple[Decimal, Decimal]:
 
 
 def _whole_numbers(column: str, kind: pa.DataType, sign: str, exact: Decimal) -> RowAndFileCondition:
-    limit = 2 ** (kind.bit_width - 1)
-    if exact == exact.to_integral_value() and -limit <= exact < limit:
+    if _is_among(kind, exact):
         return _plain(column, sign, pa.scalar(int(exact), kind))
     wide = pa.decimal128(2 * _INTEGER_DIGITS, _INTEGER_DIGITS)
     rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
     # Every whole number below or above a fraction is no further than the nearest one.
     near = math.floor(exact) if sign in ("<", "<=") else math.ceil(exact)
-    if not -limit <= near < limit or sign in ("=", "!="):
+    if not _is_among(kind, Decimal(near)) or sign in ("=", "!="):
         return RowAndFileCondition(rows, may_be_valid(column))
     return RowAndFileCondition(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
+
+
+def _is_among(kind: pa.DataType, exact: Decimal) -> bool:
+    """Whether a number is one of a type of whole numbers."""
+    limit = 2 ** (kind.bit_width - 1)
+    return exact == exact.to_integral_value() and -limit <= exact < limit
 
 
 def _floats(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
@@ -224,19 +248,28 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
 
 
 def _decimals(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-    if is_double(constant):
-        raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
-    exact = Decimal(constant.text)
-    digits = -int(exact.as_tuple().exponent)
+    exact = _decimal(constant)
     try:
         return _plain(column, sign, pa.scalar(exact, kind))
     except pa.ArrowInvalid:
-        wide = pa.decimal256(76, max(kind.scale, digits, 0))
-        try:
-            rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
-            return RowAndFileCondition(rows, may_be_valid(column))
-        except pa.ArrowInvalid as error:
-            raise InvalidInputError(f"the number {constant.text} has too many digits: {error}") from error
+        value = _in_wide(kind, exact)
+        rows = _OPERATIONS[sign](pc.field(column).cast(value.type), value)
+        return RowAndFileCondition(rows, may_be_valid(column))
+
+
+def _decimal(constant: SqlConstant) -> Decimal:
+    if is_double(constant):
+        raise InvalidInputError(f"compare a decimal with a number without an exponent, not {constant.text}")
+    return Decimal(constant.text)
+
+
+def _in_wide(kind: pa.DataType, exact: Decimal) -> pa.Scalar:
+    """A number in a type that has the digits behind the point of another type, and its own."""
+    wide = pa.decimal256(76, max(kind.scale, -int(exact.as_tuple().exponent), 0))
+    try:
+        return pa.scalar(exact, wide)
+    except pa.ArrowInvalid as error:
+        raise InvalidInputError(f"the number {exact} has too many digits: {error}") from error
 
 
 def _other(kind: pa.DataType, constant: SqlConstant) -> pa.Scalar | None:

@@ -222,8 +222,8 @@ class _Parser(Generic[C]):
         self.comparisons += 1
         if self.comparisons > MOST_COMPARISONS:
             raise InvalidInputError(
-                f"the condition {shown(self._text)} has more than {MOST_COMPARISONS} comparisons: list whole numbers, "
-                "texts and days by IN (…), which counts as one"
+                f"the condition {shown(self._text)} has more than {MOST_COMPARISONS} comparisons: list values by "
+                "IN (…), which counts as one"
             )
 
     def _is_constant(self) -> bool:
