@@ -162,3 +162,12 @@ def test_estimate(spark, pyqbeast, table_path):
     done = pyqbeast("estimate", table_path, "max(name)")
     assert done.exit_code == 1
     assert "exact=True" in done.output
+
+
+def test_an_estimate_names_its_columns_as_a_query_does(spark, pyqbeast, table_path):
+    save(rows_2d(spark, 500).withColumnRenamed("name", "the `name`"), table_path)
+    asked = ("AVG(B)", "count(`THE ``name```)", "percentile_approx(`A`, 0.5)", "corr(A, `b`)")
+    done = pyqbeast("estimate", table_path, *asked, "--exact", "--output", "json")
+    (row,) = json.loads(done.output)["rows"]
+    named = [name for name in row if not name.endswith(("_low", "_high"))]
+    assert named == spark.read.format("qbeast").load(table_path).selectExpr(*asked).columns

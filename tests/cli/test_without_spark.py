@@ -498,9 +498,27 @@ def test_estimates(pyqbeast, table):
     assert "a session is started" in str(today.exception)
     few = json.loads(pyqbeast("estimate", table, "avg(b)", "--budget", 200_000, "--output", "json").output)
     assert 0 < few["bytes_read"] <= 200_000
-    for expression in ("avg(b * 2)", "avg(B)", "count(1)", "kurtosis(b)", "sum(distinct b)"):
+    for expression in ("avg(b * 2)", "count(1)", "kurtosis(b)", "sum(distinct b)"):
         refused = pyqbeast("estimate", table, expression)
         assert "a session is started" in str(refused.exception), expression
+
+
+def test_names_of_an_estimate_are_those_of_spark(pyqbeast, tmp_path):
+    """In any letters, or in backticks: the answer names columns as they are asked for."""
+    rows = NUMBERS.select(["id"]).append_column("a `b`", NUMBERS["id"])
+    path = indexed_table(tmp_path, rows)
+    asked = ("AVG(ID)", "sum(`A ``B```)", "corr(ID, `a ``b```) AS `the two`", "percentile_approx(`Id`, 0.5)")
+    done = pyqbeast("estimate", path, *asked, "--exact", "--output", "json")
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.output)["rows"]
+    assert [name for name in row if not name.endswith(("_low", "_high"))] == [
+        "avg(ID)",
+        "sum(A `B`)",
+        "the two",
+        "percentile_approx(Id, 0.5, 10000)",
+    ]
+    assert row["avg(ID)"] == 499.5
+    assert "there is no column 'IDD'; did you mean 'id'?" in pyqbeast("estimate", path, "avg(`IDD`)").stderr
 
 
 def test_all_commands_are_on_the_page(pyqbeast):

@@ -15,17 +15,18 @@ from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.core.format.names import did_you_mean
+from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.location import location_text
 from pyqbeast.scanning.scan import column_names, scan
 
 if TYPE_CHECKING:
     from pyqbeast.approximate.answer import Estimate
 
+_QUOTED = r"`(?:[^`]|``)+`"
 #: A function of one column, of all rows, or of two columns: what needs no Spark to be understood.
 _AGGREGATE = re.compile(
-    r"\s*(?P<function>\w+)\(\s*(?P<column>\*|\w+)\s*(?:,\s*(?P<second>[\w.]+)\s*)?\)"
-    r"(?:\s+as\s+(?P<name>\w+))?\s*",
+    rf"\s*(?P<function>\w+)\(\s*(?P<column>\*|\w+|{_QUOTED})\s*(?:,\s*(?P<second>[\w.]+|{_QUOTED})\s*)?\)"
+    rf"(?:\s+as\s+(?P<name>\w+|{_QUOTED}))?\s*",
     re.IGNORECASE,
 )
 #: A comparison of one name with a constant.
@@ -120,19 +121,25 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
     found: dict[str, tuple[Any, ...]] = {}
     for text in aggregates:
         match = _AGGREGATE.fullmatch(text)
-        if match is None or match["column"] not in ("*", *columns):
+        if match is None:
             raise InvalidInputError(f"{text!r} is an expression")
-        function, column, second = match["function"].lower(), match["column"], match["second"]
+        # The answer's columns have the names of the table's as they are asked for.
+        function, asked = match["function"].lower(), _unquoted(match["column"])
+        second = None if match["second"] is None else _unquoted(match["second"])
+        column = "*" if match["column"] == "*" else column_named(asked, columns)
+        other = None if second is None else column_named(second, columns)
+        if column is None:
+            raise InvalidInputError(f"{text!r} is an expression")
         if second is None:
-            shown = f"{function}({'1' if column == '*' else column})"
+            shown = f"{function}({'1' if column == '*' else asked})"
             requested: tuple[Any, ...] = (column, function)
-        elif second in columns:
-            shown, requested = f"{function}({column}, {second})", ((column, second), function)
+        elif other is not None:
+            shown, requested = f"{function}({asked}, {second})", ((column, other), function)
         elif function.endswith("percentile") or function.startswith("percentile"):
-            shown, requested = f"{function}({column}, {second}, 10000)", (column, function, _share(second))
+            shown, requested = f"{function}({asked}, {second}, 10000)", (column, function, _share(second))
         else:
             raise InvalidInputError(f"{text!r} is an expression")
-        name = match["name"] or shown
+        name = _unquoted(match["name"]) if match["name"] else shown
         if name in found:
             raise NamesCollideError(
                 f"{name!r} is asked for twice: name one of them otherwise, as in 'avg(x) AS y'"
@@ -141,13 +148,17 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
     return found
 
 
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
 def _check_names(
     columns: Sequence[str], aggregates: Sequence[str], groups: Sequence[str], where: str | None
 ) -> None:
     """A misspelt column is told before Spark is started for it. Raises InvalidInputError."""
     # Spark reads names in any case, and a few words as themselves.
     known = {name.lower() for name in columns} | {"null", "true", "false"}
-    found = [match["column"] for text in aggregates if (match := _AGGREGATE.fullmatch(text))]
+    found = [_unquoted(match["column"]) for text in aggregates if (match := _AGGREGATE.fullmatch(text))]
     compared = _COMPARISON.fullmatch(where or "")
     if compared is not None and compared["column"].lower() not in _CALLS:
         found.append(compared["column"])
