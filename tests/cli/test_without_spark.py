@@ -25,6 +25,7 @@ from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
+from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
 
@@ -501,6 +502,19 @@ def test_estimates(pyqbeast, table):
     for expression in ("avg(b * 2)", "count(1)", "kurtosis(b)", "sum(distinct b)"):
         refused = pyqbeast("estimate", table, expression)
         assert "a session is started" in str(refused.exception), expression
+
+
+def test_spark_is_not_started_to_hear_a_refusal_again(pyqbeast, table, tmp_path):
+    small = pyqbeast("estimate", table, "avg(b)", "--budget", "1 B")
+    assert small.stderr.startswith(
+        "error: the smallest sample of this query opens more bytes than the budget"
+    )
+    add = indexed_add(tmp_path / "rows.parquet", NUMBERS)
+    del add["add"]["stats"]  # which tell how rows are spread
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema), **{CHOSEN_BY_WEIGHT: "true"}), add)
+    chosen = pyqbeast("estimate", tmp_path, "avg(id)")
+    assert chosen.stderr.startswith("error: the table at ")
+    assert "cannot be estimated" in chosen.stderr
 
 
 def test_names_of_an_estimate_are_those_of_spark(pyqbeast, tmp_path):

@@ -10,7 +10,7 @@ import click
 
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.outcome import NamesCollideError, Outcome
+from pyqbeast.approximate.estimate.outcome import NamesCollideError, Outcome, SharedRefusalError
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
@@ -102,7 +102,7 @@ def estimate(
         found = rows.tolerance(requested, by=groups, **bounds)
         columns, values = found.table.column_names, common.plain_rows(found.table)
         _print(columns, values, found, output)
-    except NamesCollideError:
+    except SharedRefusalError:
         raise
     except (InvalidInputError, UnsupportedError) as problem:
         if names is not None:

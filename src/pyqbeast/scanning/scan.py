@@ -346,6 +346,7 @@ class Scan:
         # Most scans do without what takes longer to import than a sample takes to read.
         from pyqbeast.approximate.estimate.interval import check_confidence
         from pyqbeast.approximate.estimate.limit import Limit
+        from pyqbeast.approximate.estimate.outcome import NoSampleError
         from pyqbeast.approximate.estimate.stopping import goal_within
         from pyqbeast.scanning.aggregates import Request
         from pyqbeast.scanning.scan_rows import ScanRows
@@ -360,9 +361,7 @@ class Scan:
         index = self._rows.index
         problem = None if exact else index.weighing_problem
         if problem is not None:
-            raise UnsupportedError(
-                f"the table at {index.table} cannot be estimated: {problem}; pass exact=True"
-            )
+            raise NoSampleError(f"the table at {index.table} cannot be estimated: {problem}; pass exact=True")
         hashed = None if exact else index.revision().hashed_columns
         request = Request.of(aggregates, by, self._rows.readable_schema, hashed)
         kept = Kept.of(request, having, order_by, limit)

@@ -13,7 +13,7 @@ from pyqbeast.approximate.estimate.estimates import Estimates, Status
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.selection import Choice, Mask
 from pyqbeast.approximate.estimate.state import Group
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
 from pyqbeast.core.html import block_html, table_html, texts_html
 
 #: What the columns of bounds are called after the estimate's own name.
@@ -155,8 +155,20 @@ def _named(groups: Sequence[Group]) -> str:
     return "; ".join([*few, "…"] if len(groups) > len(few) else few)
 
 
-class NamesCollideError(InvalidInputError):
-    """Two columns of an answer would have one name, whoever reads the rows."""
+class SharedRefusalError(QbeastError):
+    """What is asked for is refused whoever reads the rows, a scan or Spark."""
+
+
+class NamesCollideError(SharedRefusalError, InvalidInputError):
+    """Two columns of an answer would have one name."""
+
+
+class SmallBudgetError(SharedRefusalError, InvalidInputError):
+    """The budget is less than what the smallest sample takes."""
+
+
+class NoSampleError(SharedRefusalError, UnsupportedError):
+    """No weight stands for a share of the table's rows."""
 
 
 def check_names(

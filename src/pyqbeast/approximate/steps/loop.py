@@ -14,10 +14,10 @@ from pyqbeast.approximate.estimate.budget import Step
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import Estimates
 from pyqbeast.approximate.estimate.limit import Limit
+from pyqbeast.approximate.estimate.outcome import SmallBudgetError
 from pyqbeast.approximate.estimate.stopping import LARGEST_SAMPLE, PREDICTED_STEPS, Goal, wanted_fractions
 from pyqbeast.approximate.steps import planning
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.errors import InvalidInputError
 
 
 class Needs(NamedTuple):
@@ -55,7 +55,7 @@ def read_until(
         clock: tells seconds.
 
     Raises:
-        InvalidInputError: the smallest sample opens more bytes than the limit.
+        SmallBudgetError: the smallest sample opens more bytes than the limit.
     """
     began = clock()
 
@@ -98,7 +98,7 @@ def read_until(
                     return by_aggregate
                 return _with_groups(progress, rest, needs.done, bytes_left, confidence)
     if not progress.readings:
-        raise InvalidInputError(
+        raise SmallBudgetError(
             f"the smallest sample of this query opens more bytes than the budget; the exact query opens "
             f"{progress.exact_bytes:,}"
         )
