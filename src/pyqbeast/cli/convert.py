@@ -16,7 +16,8 @@ from pyqbeast.core.secrets import without_secrets
 def convert(identifier: str, columns: str, cube_size: int | None, output: common.Output) -> None:
     """Make an indexed table of Parquet files or a Delta table.
 
-    No file is written anew. IDENTIFIER is parquet.`/path`, delta.`/path` or a table's name.
+    No file is written anew. IDENTIFIER is parquet.`/path` or delta.`/path`, or a table's name where Spark's settings
+    name a metastore.
     """
     spark = common.local_session()
     table = pyqbeast.convert(

@@ -77,7 +77,8 @@ def estimate(
 ) -> None:
     """Answer AGGREGATES of the table at PATH within an error.
 
-    AGGREGATES are such as "avg(dep_delay)". Reads as few bytes as they take, and starts Spark for expressions.
+    AGGREGATES are such as "avg(dep_delay)". Reads as few bytes as they take, and starts Spark for expressions. Times
+    are in UTC.
     """
     groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
     # Bytes without a unit; a text that Python gives has to have one.

@@ -32,7 +32,7 @@ def index(
 ) -> None:
     """Write files as a table that is indexed on some columns.
 
-    SOURCE is a file or folder, PATH where the table goes.
+    SOURCE is a file or folder, PATH where the table goes. Texts of times without a zone are in UTC.
     """
     spark = common.local_session()
     reader = spark.read.format(source_format)

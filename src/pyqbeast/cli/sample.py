@@ -24,7 +24,7 @@ from pyqbeast.scanning.scan import Scan, scan
 def sample(path: str, fraction: float, limit: int | None, output: common.Output) -> None:
     """Print rows of a sample of the table at PATH.
 
-    Starts Spark only where it has to draw the rows one by one.
+    Times are in UTC. Starts Spark only where a scan cannot read the table, or Spark has to draw the rows one by one.
     """
     most = rows_asked(limit, output)
     try:
