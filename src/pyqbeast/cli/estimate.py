@@ -49,7 +49,7 @@ _CALLS = {"current_catalog", "current_database", "current_date", "current_time",
 @click.option("--where", help="Only rows that meet this condition.")
 @click.option("--group-by", help="Columns, with commas between them.")
 @click.option("--error", type=float, help="Largest error, as a share of the truth; 0.01 without a budget.")
-@click.option("--budget", help='The most to read, such as "200 MB" or "2 s".')
+@click.option("--budget", help='The most to read, such as "200 MB" or "2 s"; bytes without a unit.')
 @click.option("--absolute", is_flag=True, help="The error is in the value's own unit.")
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True, help="How often a bound has to hold."

@@ -286,3 +286,16 @@ def test_floats_are_compared_with_the_nearest_float(tmp_path, kind, number, near
         assert found(where=[(column, "in", [number])]) == cells[cells == stored].tolist()
     assert found(box={"y": (number, None)}) == cells[cells >= stored].tolist()
     assert found(box={"y": (None, number)}) == cells[cells <= stored].tolist()
+
+
+def test_an_enumerated_attribute_is_compared_with_places(tmp_path):
+    column = attribute("c", Datatype.INT8, enumeration="colors")
+    colors = {"colors": tiledb.Enumeration.of_values("colors", pa.array(["red", "green"]))}
+    create_array(str(tmp_path), one_dimension(column), enumerations=colors)
+    write_array(str(tmp_path), pa.table({"x": [1, 2], "c": pa.array([0, 1], pa.int8())}))
+    array = tiledb.open_array(str(tmp_path))
+    green = array.enumerations["colors"].values.to_pylist().index("green")
+    assert array.read(where=[("c", "==", green)])["x"].to_pylist() == [2]
+    for word, asked in (("==", "green"), ("in", ["red", "green"])):
+        with pytest.raises(InvalidInputError, match=r"array\.enumerations\['colors'\]\.values"):
+            array.read(where=[("c", word, asked)])

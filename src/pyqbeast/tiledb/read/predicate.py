@@ -181,8 +181,19 @@ def parse_where(where: Sequence[Any] | None, schema: ArraySchema) -> list[Predic
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
                 raise InvalidInputError(f"{column} in {value!r}: takes a sequence of values")
             value = tuple(value)
+        _check_enumerated(schema.fields[column], operator, value)
         predicates.append(Predicate(column, _OPERATORS[operator], value))
     return predicates
+
+
+def _check_enumerated(field: Field, operator: str, value: Any) -> None:  # noqa: ANN401 (what a caller states)
+    """Raises InvalidInputError for a text beside an attribute that holds the numbers of an enumeration's values."""
+    values = value if isinstance(value, tuple) else (value,)
+    if field.enumeration and any(isinstance(each, str | bytes) for each in values):
+        raise InvalidInputError(
+            f"where {field.name} {operator} {value!r}: the attribute is enumerated and compared with numbers, "
+            f"the places in array.enumerations[{field.enumeration!r}].values"
+        )
 
 
 def parse_box(box: Mapping[str, Any] | None, schema: ArraySchema) -> MBR | None:
