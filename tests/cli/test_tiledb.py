@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 from unittest.mock import MagicMock, call
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -16,7 +18,16 @@ from pyqbeast.cli.convert import convert
 from pyqbeast.cli.index import index
 from pyqbeast.cli.tiledb import commands, tiledb
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb import Datatype, attribute, create_array, write_metadata
+from pyqbeast.tiledb import (
+    VAR_NUM,
+    ArraySchema,
+    Datatype,
+    attribute,
+    create_array,
+    dimension,
+    write_array,
+    write_metadata,
+)
 from tests.tiledb.arrays import one_dimension
 from tests.tiledb.encrypted import ENCRYPTED, KEY
 
@@ -59,6 +70,33 @@ def test_dump_gives_offsets_statistics_and_rectangles(golden):
     assert commands.dump(uri, fragment["name"][:20])["fragments"] == [fragment]
     with pytest.raises(InvalidInputError, match="no fragment"):
         commands.dump(uri, "nope")
+
+
+def test_bytes_and_floats_are_in_json_as_in_other_commands(run, tmp_path):
+    """Whatever the bytes are: those that happen to be a text look like the others."""
+    columns = (
+        attribute("v", Datatype.FLOAT64),
+        attribute("b", Datatype.CHAR, cell_val_num=VAR_NUM),
+        attribute("s", Datatype.STRING_ASCII, cell_val_num=VAR_NUM),
+    )
+    create_array(str(tmp_path), ArraySchema((dimension("name", Datatype.STRING_ASCII),), columns))
+    cells = {"name": ["a", "z"], "v": [-math.inf, math.inf], "b": [b"abc", b"\xff"], "s": ["m", "n"]}
+    write_array(str(tmp_path), pa.table(cells))
+    write_metadata(
+        str(tmp_path), {"nan": math.nan, "text": b"abc", "no text": b"\xff", "both": [-math.inf, 1.0]}
+    )
+    info = json.loads(run("info", tmp_path, "--output", "json").output)
+    assert info["metadata"] == {"nan": "NaN", "text": "YWJj", "no text": "/w==", "both": ["-Infinity", 1.0]}
+    assert info["non_empty_domain"] == info["fragments"][0]["non_empty_domain"] == [["a", "z"]]
+    (fragment,) = json.loads(run("dump", tmp_path, "--output", "json").output)["fragments"]
+    ends = {name: (column["mins"], column["maxs"]) for name, column in fragment["columns"].items()}
+    assert fragment["mbrs"] == [[["a", "z"]]]
+    assert (ends["v"], ends["b"], ends["s"]) == (
+        (["-Infinity"], ["Infinity"]),
+        (["YWJj"], ["/w=="]),
+        (["m"], ["n"]),
+    )
+    assert "metadata text = b'abc'" in run("info", tmp_path).output
 
 
 def test_errors_are_one_line_and_exit_code_one(golden, run, tmp_path):

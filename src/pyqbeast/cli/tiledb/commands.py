@@ -1,9 +1,12 @@
-"""What the command line does with arrays, as plain functions that return JSON-able data."""
+"""What the command line does with arrays, as plain functions that return what is printed as text or as JSON.
+
+Texts are texts, by the types of their columns; bytes and floats are what they are, and `cli.common` has them in JSON.
+"""
 
 from __future__ import annotations
 
-import base64
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyqbeast.core.errors import InvalidInputError
@@ -44,9 +47,9 @@ def info(uri: str, timestamp: int | None = None, encryption_key: str | None = No
             for d in schema.dimensions
         ],
         "attributes": [_column(a) for a in schema.attributes],
-        "non_empty_domain": _domain(array.non_empty_domain),
-        "current_domain": _domain(schema.current_domain),
-        "fragments": [_fragment(f) for f in array.fragments],
+        "non_empty_domain": _domain(array.non_empty_domain, schema.dimension_fields),
+        "current_domain": _domain(schema.current_domain, schema.dimension_fields),
+        "fragments": [_fragment(f, schema.dimension_fields) for f in array.fragments],
         "deletes": len(array.deletions),
         "metadata": {key: _plain(value) for key, value in array.metadata.items()},
         "enumerations": {n: [_plain(v) for v in e.values.to_pylist()] for n, e in array.enumerations.items()},
@@ -88,7 +91,11 @@ def dump(
         raise InvalidInputError(
             f"{uri}: no fragment {fragment!r}; there are {[f.name.text for f in array.fragments]}"
         )
-    return {"uri": without_secrets(array.uri), "fragments": [_fragment(f) | _sections(f) for f in chosen]}
+    dimensions = array.schema.dimension_fields
+    return {
+        "uri": without_secrets(array.uri),
+        "fragments": [_fragment(f, dimensions) | _sections(f, dimensions) for f in chosen],
+    }
 
 
 def export(
@@ -181,7 +188,7 @@ def _column(field: Field) -> Data:
     return report | ({"enumeration": field.enumeration} if field.enumeration else {})
 
 
-def _fragment(fragment: Fragment) -> Data:
+def _fragment(fragment: Fragment, dimensions: Sequence[Field]) -> Data:
     footer = fragment.footer
     return {
         "name": fragment.name.text,
@@ -191,18 +198,18 @@ def _fragment(fragment: Fragment) -> Data:
         "tiles": fragment.tile_count,
         "cells": fragment.cell_count,
         "bytes": footer.data_bytes,
-        "non_empty_domain": _domain(footer.non_empty_domain),
+        "non_empty_domain": _domain(footer.non_empty_domain, dimensions),
         "has_timestamps": footer.has_timestamps,
         "has_deletes": footer.has_deletes,
         "processed_conditions": list(fragment.processed_conditions.names),
     }
 
 
-def _sections(fragment: Fragment) -> Data:
+def _sections(fragment: Fragment, dimensions: Sequence[Field]) -> Data:
     leaves = fragment.rtree.leaves
     return {
         "rtree": {"levels": [len(level) for level in fragment.rtree.levels], "fanout": fragment.rtree.fanout},
-        "mbrs": [_domain(leaves[i]) for i in range(len(leaves))] if leaves is not None else [],
+        "mbrs": [_domain(leaves[i], dimensions) for i in range(len(leaves))] if leaves is not None else [],
         "columns": {name: _column_sections(fragment, name) for name in fragment.fields},
     }
 
@@ -216,28 +223,26 @@ def _column_sections(fragment: Fragment, name: str) -> Data:
         if kind is FileKind.VAR:
             report["tile_var_sizes"] = fragment.tile_var_sizes(name).values.tolist()
     for label, values in (("mins", fragment.tile_mins(name)), ("maxs", fragment.tile_maxs(name))):
-        report[label] = [] if values is None else [_plain(v) for v in values.typed(field).tolist()]
+        report[label] = [] if values is None else [_plain(v, field) for v in values.typed(field).tolist()]
     sums, nulls = fragment.tile_sums(name), fragment.tile_null_counts(name)
     report["sums"] = [] if sums is None else [_plain(v) for v in sums.typed(field).tolist()]
     report["null_counts"] = [] if nulls is None else nulls.values.tolist()
     return report
 
 
-def _domain(box: MBR | None) -> list[list[Any]] | None:
-    return None if box is None else [[_plain(r.low), _plain(r.high)] for r in box.ranges]
+def _domain(box: MBR | None, dimensions: Sequence[Field]) -> list[list[Any]] | None:
+    if box is None:
+        return None
+    ranges = zip(box.ranges, dimensions, strict=True)
+    return [[_plain(each.low, field), _plain(each.high, field)] for each, field in ranges]
 
 
-def _plain(value: Value) -> Value:
-    """A value as JSON has it: bytes that are no text in base 64, numbers that JSON lacks as text."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError:
-            return {"base64": base64.b64encode(value).decode("ascii")}
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return str(value)
+def _plain(value: Value, field: Field | None = None) -> Value:
+    """A value, of a column where it is one: days and spans of time as texts, and so the bytes of a column of texts."""
+    if isinstance(value, bytes) and field is not None and field.datatype.is_text:
+        return value.decode("utf-8", "backslashreplace")
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, field) for item in value]
     if isinstance(value, datetime.date | datetime.timedelta):
         return str(value)
     return value
