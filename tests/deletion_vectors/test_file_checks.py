@@ -28,7 +28,7 @@ def test_what_a_vector_holds_is_not_what_the_log_says(change, rows, rule, truth)
     assert (problem.rule, problem.truth) == (rule, truth)
     assert check_contents("a", logged, 2, 8, rows) == [problem]
     with pytest.raises(FormatError) as raised:
-        read_vector(logged, "a", rows, "/nowhere", FsspecStore())
+        read_vector(logged, "a", rows, "/nowhere", FsspecStore("/nowhere"))
     assert str(raised.value).endswith(problem.text.removeprefix("its deletion vector: "))
 
 
@@ -36,7 +36,7 @@ def test_a_vector_in_order():
     for logged in (VECTOR_OF_TWO, dataclasses.replace(VECTOR_OF_TWO, max_row_index=8)):
         for rows in (9, None):
             assert check_inline("a", logged, rows) == []
-            assert list(read_vector(logged, "a", rows, "/nowhere", FsspecStore())) == [3, 8]
+            assert list(read_vector(logged, "a", rows, "/nowhere", FsspecStore("/nowhere"))) == [3, 8]
 
 
 @pytest.mark.parametrize(("length", "rules"), [(None, [VECTOR]), (51, [VECTOR]), (52, [VECTOR_ROWS])])

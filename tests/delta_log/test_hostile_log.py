@@ -44,7 +44,9 @@ def read_all(table):
     if snapshot is not None:
         answered(file_vectors, snapshot)
         for file in snapshot.files:
-            answered(read_vector, file.deletion_vector, file.path, file.physical_rows, table, FsspecStore())
+            answered(
+                read_vector, file.deletion_vector, file.path, file.physical_rows, table, FsspecStore(table)
+            )
 
 
 def answered(read, *arguments):

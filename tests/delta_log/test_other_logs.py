@@ -19,6 +19,7 @@ from pyqbeast.delta_log.log_files import find_log_files
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.scanning.tables import fields_of, indexed_add, metadata
+from tests.tiledb.server import serve
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
 TEXTS = pa.map_(pa.string(), pa.string())
@@ -304,6 +305,18 @@ def test_a_sidecar_of_another_store(made):
     manifest.write_text(manifest.read_text().replace('"4-0.parquet"', f'"memory://{there}"'))
     with pytest.raises(FormatError, match=r"sidecar: memory://.*/4-0.parquet lies in another store"):
         pyqbeast.scan(made.path)
+
+
+def test_a_sidecar_of_another_server_gets_no_credentials(made):
+    """Its file system would be the log's if it got them."""
+    made.second(4)
+    manifest = made.log / name(4, f".checkpoint.{UUID}.json")
+    with serve(made.path) as near, serve(made.path) as other:
+        there = f"{other.url}/_delta_log/_sidecars/4-0.parquet"
+        manifest.write_text(manifest.read_text().replace('"4-0.parquet"', f'"{there}"'))
+        with pytest.raises(FormatError, match=r"sidecar: http://.*/4-0.parquet lies in another store"):
+            pyqbeast.scan(near.url, storage_options={"headers": {"Authorization": "Bearer sEcReT"}})
+        assert other.keys == set()
 
 
 def test_a_sidecar_in_a_sidecar(made):

@@ -85,16 +85,15 @@ _SOUND = b'{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}\n{"metaData"
 def _table(name: str, content: bytes) -> None:
     """Reads all that can be read of a table with such a file in its log."""
     table = f"parsers{next(_numbers)}"
+    url = f"memory://{table}"
     _memory.pipe_file(f"/{table}/_delta_log/{name}", content)
     # What every table has comes in a sound commit, so that the rest is read too.
     _memory.pipe_file(f"/{table}/_delta_log/{1:020d}.json", _SOUND)
     try:
-        snapshot = read_snapshot(f"memory://{table}")
+        snapshot = read_snapshot(url)
         file_vectors(snapshot)
         for file in snapshot.files:
-            read_vector(
-                file.deletion_vector, file.path, file.physical_rows, f"memory://{table}", FsspecStore()
-            )
+            read_vector(file.deletion_vector, file.path, file.physical_rows, url, FsspecStore(url))
     finally:
         _memory.rm(f"/{table}", recursive=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from pathlib import Path
 from urllib.parse import quote
 
 import fsspec
@@ -16,6 +17,7 @@ import pyqbeast
 import pyqbeast.tiledb
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
+from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.verification import files_on_disk
@@ -259,6 +261,60 @@ def test_a_file_of_another_store_with_the_path_of_one_that_is_there(tmp_path):
     report = verify_log(tmp_path)
     assert [each.rule for each in report.problems] == ["the file exists"]
     assert any("part-1.parquet" in note for note in report.notes)
+
+
+def test_credentials_of_a_table_stay_with_its_server(tmp_path):
+    """Whoever can write its log says which other servers are asked, as a shallow clone does."""
+    plain, deleted = indexed_table(tmp_path / "far", NUMBERS) / "part-0.parquet", [DeletionVector([1])]
+    far = tmp_path / "far"
+    (vector,) = write_vectors(str(far), deleted)
+    name = Path(vector.absolute_path(far)).name
+    options = {"headers": {"Authorization": "Bearer sEcReT"}}
+    with serve(tmp_path / "table") as near, serve(far) as other:
+        by_place = DeletionVectorDescriptor.on_disk_with_absolute_path(
+            f"{other.url}/{name}", vector.size_in_bytes, 1, vector.offset
+        )
+        files = [
+            indexed_add(tmp_path / "table" / "a.parquet", NUMBERS),
+            indexed_add(tmp_path / "table" / "b.parquet", NUMBERS, vector=by_place),
+            indexed_add(plain, NUMBERS),
+        ]
+        files[0]["add"]["path"] = f"{near.url}/a.parquet"
+        files[2]["add"]["path"] = f"{other.url}/{plain.name}"
+        commit(tmp_path / "table", 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), *files)
+        scan = pyqbeast.scan(near.url, storage_options=options)
+        assert len(ids(scan)) == 3 * NUMBERS.num_rows - 1
+        assert scan.verify().ok
+        assert near.keys == {"Bearer sEcReT"}
+        assert other.keys == {None}
+
+
+@pytest.mark.parametrize(
+    ("table", "file", "are_given"),
+    [
+        ("https://host/t", "https://host/u/a", True),
+        ("https://host/t", "http://host/t/a", False),
+        ("https://host/t", "https://host:81/t/a", False),
+        ("https://host/t", "https://other?@host/t/a", False),
+        ("https://host/t", "https://other#@host/t/a", False),
+        ("https://host/t", "https://host@other/t/a", False),
+        ("https://host/t", "ftp://host/t/a", False),
+        ("ftp://host/t", "ftp://host/u", True),
+        ("ftp://host/t", "ftp://other/t", False),
+        # What stands there is a bucket of one service.
+        ("memory://bucket/t", "memory://other/t/a", True),
+        ("memory://bucket/t", "/t/a", False),
+        ("/t", "file:/u/a", True),
+        ("zip://t::/a.zip", "zip://t/b::/a.zip", True),
+        ("zip://t::/a.zip", "zip://t/b::/b.zip", False),
+    ],
+)
+def test_options_go_to_the_store_of_the_table(monkeypatch, table, file, are_given):
+    def opened(location, storage_options=None):
+        return storage_options, location
+
+    monkeypatch.setattr(locations, "open_location", opened)
+    assert locations.open_named(file, table, {"key": "x"}) == ({"key": "x"} if are_given else None, file)
 
 
 @pytest.mark.parametrize("may_list", [True, False])

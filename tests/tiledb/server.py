@@ -17,9 +17,11 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
     def do_HEAD(self):
+        self.server.keys.add(self.headers.get("Authorization"))
         return self.send_error(503) if self.server.fails else super().do_HEAD()
 
     def do_GET(self):
+        self.server.keys.add(self.headers.get("Authorization"))
         if self.server.fails:
             return self.send_error(503)
         path = Path(self.translate_path(self.path))
@@ -57,10 +59,14 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(folder, *, ranges=True):
-    """Serve a folder; gives the server: its `url`, `reads` and bytes `sent` so far, and whether it `fails`."""
+    """Serve a folder; gives the server.
+
+    It tells its `url`, `reads` and bytes `sent` so far, the `keys` that it was shown, and takes whether it `fails`.
+    """
     handler = lambda *args: _Handler(*args, directory=str(folder))  # noqa: E731
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.ranges, server.reads, server.sent, server.fails = ranges, 0, 0, False
+    server.keys = set()
     server.url = f"http://127.0.0.1:{server.server_port}"
     # It looks that often, in seconds, whether it is to stop.
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

@@ -51,7 +51,7 @@ def deleted_rows(table: Location, file: Location) -> DeletionVector:
     """
     files = {live.path: live for live in read_snapshot(table).files}
     live = files[find_file(file, files, table, locations.place_in_fsspec)]
-    return read_vector(live.deletion_vector, live.path, live.physical_rows, table, FsspecStore())
+    return read_vector(live.deletion_vector, live.path, live.physical_rows, table, FsspecStore(table))
 
 
 def read_vector(

@@ -19,7 +19,6 @@ from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.locations import Options
 
 _PREFIX = re.compile("[0-9A-Za-z]*")
-_FSSPEC = FsspecStore()
 
 
 class DeletionVector(Collection[int]):
@@ -59,13 +58,13 @@ class DeletionVector(Collection[int]):
     ) -> DeletionVector:
         """The vector that `descriptor` describes, of the table at `table` (a path or an fsspec URL).
 
-        `storage_options` go to fsspec.
+        `storage_options` go to fsspec, but for a file in another store than the table's.
 
         Raises `FormatError`, naming file and field, where the file is missing, truncated or altered, or holds
         other rows than the descriptor counts.
         """
         check_type(descriptor, DeletionVectorDescriptor, "a deletion vector is read by its descriptor")
-        return read_from(descriptor, table, FsspecStore(storage_options))
+        return read_from(descriptor, table, FsspecStore(table, storage_options))
 
     def to_array(self) -> npt.NDArray[np.int64]:
         """The row indexes, ascending."""
@@ -157,14 +156,14 @@ def write_vectors(
     vectors: Iterable[DeletionVector],
     *,
     random_prefix: str = "",
-    store: Store = _FSSPEC,
+    store: Store | None = None,
 ) -> list[DeletionVectorDescriptor]:
     """Write `vectors` into one new file below `table` and return a descriptor for each, in order.
 
     The file lies in the folder `random_prefix` of the table if one is given. Nothing refers to it until a
-    commit names the descriptors. `store` is what the table lies in. No vectors, no file. Raises
-    `InvalidInputError` for what is no list of vectors, and where the file would pass 2 GiB; `StorageError` where it
-    cannot be written.
+    commit names the descriptors. `store` is what the table lies in; by default one that fsspec knows. No vectors, no
+    file. Raises `InvalidInputError` for what is no list of vectors, and where the file would pass 2 GiB; `StorageError`
+    where it cannot be written.
     """
     vectors = list(vectors) if isinstance(vectors, Iterable) else [vectors]
     if not all(isinstance(vector, DeletionVector) for vector in vectors):
@@ -177,7 +176,7 @@ def write_vectors(
     if not vectors:
         return []
     file_id, positions = vector_files.write_bytes(
-        table, [vector.to_bytes() for vector in vectors], random_prefix, store
+        table, [vector.to_bytes() for vector in vectors], random_prefix, store or FsspecStore(table)
     )
     return [
         DeletionVectorDescriptor.on_disk_with_relative_path(

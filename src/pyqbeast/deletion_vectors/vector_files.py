@@ -45,15 +45,16 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class FsspecStore:
-    """The stores that fsspec knows; `storage_options` go to it."""
+    """The stores that fsspec knows; `storage_options` go to that of the table."""
 
+    table: Location
     storage_options: locations.Options = None
 
     @contextlib.contextmanager
     def open(self, location: str, read_ahead: int) -> Iterator[IO[bytes]]:
         """See `Store`."""
         # An archive is closed where nobody knows its file system any more.
-        file_system, path = locations.open_location(location, self.storage_options)
+        file_system, path = locations.open_named(location, self.table, self.storage_options)
         try:
             file = file_system.open(path, "rb", block_size=read_ahead)
         except locations.ABSENT as error:
@@ -63,7 +64,7 @@ class FsspecStore:
 
     def write(self, location: str, content: bytes) -> None:
         """See `Store`."""
-        file_system, path = locations.open_location(location, self.storage_options)
+        file_system, path = locations.open_named(location, self.table, self.storage_options)
         try:
             file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
             file_system.pipe_file(path, content)

@@ -215,7 +215,7 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
         raise FormatError(f"{checkpoint}: sidecar: it has no path")
     location = locations.file_location(f"{files.folder}/_sidecars", sidecar["path"])
     if locations.is_absolute(sidecar["path"]):
-        system, location = locations.open_location(location, files.options)
+        system, location = locations.open_named(location, files.table, files.options)
         if system != files.file_system:
             raise FormatError(f"{checkpoint}: sidecar: {sidecar['path']} lies in another store than the log")
     return location

@@ -207,6 +207,39 @@ def open_location(location: Location, storage_options: Options = None) -> tuple[
     return file_system, str(inner)
 
 
+def open_named(location: str, table: Location, storage_options: Options) -> tuple[Any, str]:
+    """`open_location` of a file that the log of `table` names, which may lie anywhere.
+
+    `storage_options` go to the table's own store alone. They may hold credentials, and whoever can write the log says
+    which server is asked.
+    """
+    is_own = storage_options and _are_of_one_store(location, table)
+    return open_location(location, storage_options if is_own else None)
+
+
+def _are_of_one_store(location: str, table: Location) -> bool:
+    try:
+        return _store(location) == _store(table)
+    except (ImportError, ValueError):
+        return False  # opening it says what is wrong
+
+
+def _store(location: Location) -> tuple[object, ...]:
+    """What tells the store of a location from others: its kind, and what fsspec takes from the URL, such as a server.
+
+    Two buckets of one service are one store. An archive is told by the file that it is.
+    """
+    head, chain = _chained(location_text(location))
+    scheme, authority, _ = _split(head)
+    if scheme is None:
+        return (fsspec.get_filesystem_class("file"),)
+    if _is_on_web(head):
+        return scheme, authority
+    kind = fsspec.get_filesystem_class(scheme)
+    of_url = kind._get_kwargs_from_urls(f"{scheme}://{authority or ''}/")
+    return (kind, *of_url.items(), *filter(None, [chain]))
+
+
 #: What says that there is no such file. Python raises ValueError for a NUL character in a path.
 ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError)
 

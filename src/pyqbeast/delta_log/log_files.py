@@ -27,8 +27,9 @@ _CHECKPOINT = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class LogFiles:
-    """The files that make up version `version` of a table, as paths of `file_system`."""
+    """The files that make up version `version` of `table`, as paths of `file_system`, made with `options`."""
 
+    table: Location
     file_system: Any
     options: locations.Options
     folder: str
@@ -71,6 +72,7 @@ def find_log_files(
             f"{folder}: commit {missing:020d}.json is missing, and no checkpoint makes up for it"
         )
     return LogFiles(
+        table,
         file_system,
         options,
         folder,

@@ -57,7 +57,8 @@ def page(
         version: of a table; by default the newest. This and all that follows is for tables, not for arrays.
         estimates: what `pyqbeast.refine` gives step by step for a query of the table, or `pyqbeast.tolerance` or
             `Scan.tolerance` once: how its bounds shrank.
-        storage_options: keywords for fsspec, such as credentials.
+        storage_options: keywords for fsspec, such as credentials. They go to the table's own store and to no other one
+            that its log names.
 
     Raises:
         TableNotFoundError: there is neither a table nor an array.

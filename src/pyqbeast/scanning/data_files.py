@@ -44,7 +44,7 @@ class DataFiles:
 
     Attributes:
         index: the version.
-        storage_options: what fsspec needs to open files.
+        storage_options: what fsspec needs to open files of the table's own store.
         fields: columns in the JSON of the schema, those that a scan reads.
         sizes: how many bytes are read of files that have more, by their paths.
     """
@@ -105,7 +105,7 @@ class DataFiles:
         location = locations.file_location(self.index.location, file.path)
         doing = f"reading {location}"
         with locations.storage_errors(doing, but_for=()), _errors_about(location):
-            system, path = locations.open_location(location, self.storage_options)
+            system, path = locations.open_named(location, self.index.location, self.storage_options)
             elsewhere = not is_local(system)
             with locations.storage_errors(doing, but_for=(FileNotFoundError, UnicodeEncodeError)):
                 source = (
@@ -154,7 +154,7 @@ class DataFiles:
             file.path,
             parquet.metadata.num_rows,
             self.index.location,
-            FsspecStore(self.storage_options),
+            FsspecStore(self.index.location, self.storage_options),
         ).to_array()
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
         held = list(map(StoredFields(stored, mapping).find, self.fields))

@@ -46,7 +46,8 @@ def scan_table(
         sample: a share of the table's rows, from 0 to 1: those of the lowest weights, as in Spark.
         columns: those that the LazyFrame has; by default all. Columns of types that a scan cannot read have to be left
             out.
-        storage_options: keywords for fsspec, such as credentials.
+        storage_options: keywords for fsspec, such as credentials. They go to the table's own store and to no other one
+            that its log names.
 
     Raises as `pyqbeast.scan`, `Scan.sample`, `Scan.select` and `Scan.to_batches`, and MissingPackageError where Polars
     is not installed.

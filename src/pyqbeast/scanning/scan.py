@@ -43,7 +43,8 @@ def scan(
         path: a local path or the URL of a store that fsspec knows.
         version: by default the newest.
         timestamp: in place of a version: the newest one of this time. A text is in ISO 8601; both need a zone.
-        storage_options: keywords for fsspec, such as credentials.
+        storage_options: keywords for fsspec, such as credentials. They go to the table's own store and to no other one
+            that its log names.
 
     Raises:
         TableNotFoundError: there is no table.

@@ -28,7 +28,7 @@ class ScannedRows:
 
     Attributes:
         index: the version.
-        storage_options: keywords for fsspec.
+        storage_options: keywords for fsspec, for the table's own store.
         fraction: the share of the table's rows of which they are; None for all.
         predicate: the condition that they meet; None for none.
         selected: the columns that are given out; None for all.

@@ -69,6 +69,7 @@ class _Storage:
     """The sizes of all files below a table's folder, and which of them the log names. Paths are those of fsspec."""
 
     def __init__(self, table: Location, options: locations.Options) -> None:
+        self._table = table
         self._options = options
         self._system, root = locations.open_location(table, options)
         self._root = root.rstrip("/")
@@ -129,7 +130,7 @@ class _Storage:
             below = posixpath.normpath(location[len(self._root_location) + 1 :])
             return self._system, f"{self._root}/{below}"
         try:
-            return locations.open_location(location, self._options)
+            return locations.open_named(location, self._table, self._options)
         except InvalidInputError:
             return None
 
