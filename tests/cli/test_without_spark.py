@@ -25,6 +25,7 @@ from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
@@ -300,6 +301,17 @@ def test_a_full_disk_is_told_in_one_line(table, arguments):
     assert done.returncode == 1
     assert done.stderr.startswith("error: the output cannot be written: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_an_error_with_many_blanks_takes_no_time():
+    @common.command
+    def fails(output):
+        """Fails."""
+        raise FormatError("a" + " " * 1_000_000 + "b\n" * 100_000)
+
+    done = CliRunner().invoke(fails)
+    assert done.exit_code == 1
+    assert done.output.endswith(" b b b\n")
 
 
 def test_an_error_is_one_line_and_names_are_as_they_are(pyqbeast, tmp_path):

@@ -7,7 +7,6 @@ import functools
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -62,7 +61,7 @@ def command(function: Callable[..., None]) -> click.Command:
 
 def _in_one_line(text: str) -> str:
     """Blanks within a line stay: names have them."""
-    return re.sub(r"\s*\n\s*", " ", text.strip("\n"))
+    return " ".join(filter(None, map(str.strip, text.split("\n"))))
 
 
 def limit_option(in_text: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

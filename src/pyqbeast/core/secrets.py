@@ -1,4 +1,7 @@
-"""Passwords and signatures in URLs, which what people see and share does not show."""
+"""Passwords and signatures in URLs, which what people see and share does not show.
+
+Texts may come from a log that somebody else has written: no expression looks at a part of one again and again.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ _URL = re.compile(r"(?<=://)[^\s'\"<>]+")
 _PASSWORD = re.compile(r"^([^/?#:@]*):[^/?#]*@")
 #: A parameter that signs a request, or stands for a password.
 _PARAMETER = re.compile(
-    r"([?&][^=&#]*(?:sig|token|secret|passw|credential|key)[^=&#]*=)[^&#]*", re.IGNORECASE
+    r"([?&](?=[^?&#=]*(?:sig|token|secret|passw|credential|key))[^?&#=]*=)[^&#]*", re.IGNORECASE
 )
 
 
