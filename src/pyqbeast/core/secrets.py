@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import re
 
-_URL = re.compile(r"(?<=://)[^\s'\"<>]+")
-#: The password before a host.
-_PASSWORD = re.compile(r"^([^/?#:@]*):[^/?#]*@")
+#: A URL behind `://`, without what ends a quotation or a sentence. Farther in, that may be part of a password.
+_URL = re.compile(r"\S*[^\s'\"<>()\[\]{},.:;]|")
+#: The password, which may hold any sign. So more than it is left out where an `@` comes later. A port is none.
+_PASSWORD = re.compile(r"\A([^/?#:@'\"<>\[]*):(?!\d*(?:[/?#]|\Z)).*@")
 #: A parameter that signs a request, or stands for a password.
 _PARAMETER = re.compile(
-    r"([?&](?=[^?&#=]*(?:sig|token|secret|passw|credential|key))[^?&#=]*=)[^&#]*", re.IGNORECASE
+    r"([?&#](?=[^?&#=]*(?:sig|token|secret|passw|credential|key))[^?&#=]*=)[^&#]*", re.IGNORECASE
 )
 
 
 def without_secrets(text: str) -> str:
     """Return a location, or a text that names some, with stars in the place of each URL's secrets."""
-    return _URL.sub(_hidden, text) if "://" in text else text
+    before, *urls = text.split("://")
+    return "://".join([before, *map(_hidden, urls)])
 
 
-def _hidden(url: re.Match[str]) -> str:
-    return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url[0]))
+def _hidden(text: str) -> str:
+    """What follows `://`, up to the next one."""
+    url = _URL.match(text)
+    assert url is not None, "a URL may be empty"
+    return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url[0])) + text[url.end() :]
