@@ -74,6 +74,16 @@ def test_the_rows_as_an_array(rows):
     assert array.tolist() == rows
 
 
+@pytest.mark.parametrize(
+    ("first", "end", "found"),
+    [(0, 2**33, [0, 5, 2**32]), (5, 6, [5]), (6, 2**32, []), (2**32, 2**32 + 9, [2**32]), (3, 3, [])],
+)
+def test_the_rows_of_a_stretch_as_an_array(first, end, found):
+    array = DeletionVector([0, 5, 2**32]).between(first, end)
+    assert array.dtype == np.int64
+    assert array.tolist() == found
+
+
 def test_vectors_that_delta_wrote():
     assert list(DeletionVector.from_bytes(DELTA_PORTABLE)) == DELTA_ROWS
     assert list(DeletionVector.from_bytes(DELTA_NATIVE)) == DELTA_ROWS

@@ -291,3 +291,16 @@ def test_a_scan_stays_with_its_table_where_the_working_directory_changes(tmp_pat
     monkeypatch.chdir(tmp_path)
     assert scan.verify().ok
     assert "'t'" in repr(scan)
+
+
+def test_deleted_rows_are_looked_up_batch_by_batch(tmp_path, monkeypatch):
+    """A vector of a few bytes may stand for more rows than memory holds."""
+    monkeypatch.setattr(DeletionVector, "to_array", lambda _: pytest.fail("all rows at once"))
+    rows = pa.table({"id": pa.array(range(50_000), pa.int64())})
+    vector = DeletionVector([*range(10, 40_000), 49_999]).to_inline()
+    entry = indexed_add(tmp_path / "a.parquet", rows, vector=vector, row_group_size=7_000)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert ids(scan) == [*range(10), *range(40_000, 49_999)]
+    assert ids(scan.where("id < 5 OR id > 49990")) == [*range(5), *range(49_991, 49_999)]
+    assert scan.select([]).to_arrow().num_rows == 10_009

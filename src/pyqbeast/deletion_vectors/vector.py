@@ -71,6 +71,10 @@ class DeletionVector(Collection[int]):
         # pyroaring fills an array of Python's in one step. Iterating would make a Python number of each row.
         return np.asarray(self._bitmap.to_array()).view(np.int64)
 
+    def between(self, first: int, end: int) -> npt.NDArray[np.int64]:
+        """The row indexes from `first` on and below `end`, ascending."""
+        return np.asarray((self._bitmap & BitMap64(range(first, end))).to_array()).view(np.int64)
+
     def to_bytes(self) -> bytes:
         """The vector in the portable layout."""
         return bitmaps.serialize(self._bitmap)

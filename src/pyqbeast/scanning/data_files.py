@@ -149,13 +149,13 @@ class DataFiles:
         return sorted(kept)
 
     def _rows(self, file: LiveFile, parquet: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
-        deleted = read_vector(
+        vector = read_vector(
             file.deletion_vector,
             file.path,
             parquet.metadata.num_rows,
             self.index.location,
             FsspecStore(self.index.location, self.storage_options),
-        ).to_array()
+        )
         stored, schema, mapping = list(parquet.schema_arrow), self.schema, self.index.mapping_mode
         held = list(map(StoredFields(stored, mapping).find, self.fields))
         if mapping == "id" and None in held and not has_ids(stored):
@@ -165,7 +165,7 @@ class DataFiles:
             )
         names = [stored[at].name for at in held if at is not None]
         ends, shifts = _places(parquet, groups)
-        start = 0
+        has_deleted, start = bool(vector), 0
         # Without a column to read, a batch still has its number of rows.
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
             rows = batch.num_rows
@@ -178,12 +178,11 @@ class DataFiles:
             refuse_old_calendar(parquet.metadata, columns)
             # Without columns, only a batch that was read knows its number of rows.
             whole = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else batch.select([])
-            if rows and len(deleted):
-                read = np.arange(start, start + rows)
-                at = read + shifts[np.searchsorted(ends, read, side="right")]
-                # Both ascend. To look among all deleted rows would take as long for each batch.
-                first, end = np.searchsorted(deleted, (at[0], at[-1] + 1))
-                kept = ~np.isin(at, deleted[first:end], assume_unique=True)
+            if rows and has_deleted:
+                kept = np.ones(rows, bool)
+                # A few bytes of a vector may stand for more rows than memory holds.
+                for first, end, shift in _stretches(start, start + rows, ends, shifts):
+                    kept[vector.between(first + shift, end + shift) - shift - start] = False
                 whole = whole.filter(mask_array(kept)) if columns else whole.slice(0, int(kept.sum()))
             start += rows
             yield whole
@@ -200,6 +199,15 @@ def _places(parquet: pq.ParquetFile, groups: list[int]) -> tuple[_Numbers, _Numb
     sizes = [parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)]
     ends = np.cumsum([sizes[number] for number in groups])
     return ends, np.cumsum(sizes)[groups] - ends
+
+
+def _stretches(start: int, end: int, ends: _Numbers, shifts: _Numbers) -> Iterator[tuple[int, int, int]]:
+    """The parts of some rows that lie in one row group each, and how much farther on in the file it lies."""
+    while start < end:
+        group = np.searchsorted(ends, start, side="right")
+        stop = min(end, int(ends[group]))
+        yield start, stop, int(shifts[group])
+        start = stop
 
 
 @contextlib.contextmanager
