@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -16,7 +17,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
-from pyqbeast.delta import DeletionVector, write_vectors
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.scanning.data_files import BATCH_ROWS
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
@@ -304,3 +305,17 @@ def test_deleted_rows_are_looked_up_batch_by_batch(tmp_path, monkeypatch):
     assert ids(scan) == [*range(10), *range(40_000, 49_999)]
     assert ids(scan.where("id < 5 OR id > 49990")) == [*range(5), *range(49_991, 49_999)]
     assert scan.select([]).to_arrow().num_rows == 10_009
+
+
+def test_a_pipe_in_the_place_of_a_file_is_told(tmp_path):
+    """To open it would wait for whoever writes into it."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    vector = DeletionVectorDescriptor.on_disk_with_absolute_path(f"file:{tmp_path}/link", 34, 1, 1)
+    with_vector = indexed_add(tmp_path / "b" / "b.parquet", NUMBERS, vector=vector)
+    entry = indexed_add(tmp_path / "a" / "a.parquet", NUMBERS)
+    entry["add"]["path"] = f"{tmp_path}/link"
+    for table, file in (("a", entry), ("b", with_vector)):
+        commit(tmp_path / table, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), file)
+        with pytest.raises(StorageError, match=r"/link is a pipe or a device and no file"):
+            pyqbeast.scan(tmp_path / table).to_arrow()

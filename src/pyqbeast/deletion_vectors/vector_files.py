@@ -17,6 +17,7 @@ from pyqbeast.core.format.constants import INT_MAX
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.read_ahead import is_local
 
 _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
@@ -56,6 +57,8 @@ class FsspecStore:
         # An archive is closed where nobody knows its file system any more.
         file_system, path = locations.open_named(location, self.table, self.storage_options)
         try:
+            if is_local(file_system):
+                locations.check_is_file(path)
             file = file_system.open(path, "rb", block_size=read_ahead)
         except locations.ABSENT as error:
             raise FileNotFoundError(location) from error

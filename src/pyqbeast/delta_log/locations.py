@@ -7,6 +7,7 @@ import functools
 import os
 import posixpath
 import re
+import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -238,6 +239,16 @@ def _store(location: Location) -> tuple[object, ...]:
     kind = fsspec.get_filesystem_class(scheme)
     of_url = kind._get_kwargs_from_urls(f"{scheme}://{authority or ''}/")
     return (kind, *of_url.items(), *filter(None, [chain]))
+
+
+def check_is_file(path: str) -> None:
+    """Raise `StorageError` where something else than a file of this machine lies at `path`, such as a named pipe.
+
+    To open one would wait for ever, and a device has no end. Raises as `os.stat` where there is nothing.
+    """
+    mode = os.stat(path).st_mode  # noqa: PTH116 (there may be 100,000 files)
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise StorageError(f"{path} is a pipe or a device and no file")
 
 
 #: What says that there is no such file. Python raises ValueError for a NUL character in a path.
