@@ -119,6 +119,9 @@ def test_links_to_folders_are_refused(table, tmp_path):
         link.unlink()
     assert strays(Path(table.path)) == before
     assert len(list(elsewhere.iterdir())) == 3
+    log = Path(table.path, "_delta_log")
+    shutil.move(log, tmp_path / "log")
+    log.symlink_to(tmp_path / "log", target_is_directory=True)
     # A link to a file is deleted as the file that it is, and not what it leads to.
     Path(table.path, "link.parquet").symlink_to(elsewhere / "mine.txt")
     assert names(table, table.clean(dry_run=False).files) == LEFT | {"link.parquet"}

@@ -95,15 +95,20 @@ def as_read(rectangles: MBRs, dimensions: Sequence[Field]) -> MBRs:
     """Stored rectangles around cells, so that they hold the cells as these are read.
 
     They are of coordinates before filtering. A float scale changes coordinates, so for such a dimension they say
-    nothing.
+    nothing. Nor does an end that is NaN: libtiledb writes one where a coordinate is.
     """
-    if not any(d.is_rounded for d in dimensions):
+    if not any(d.is_rounded or d.datatype.is_float for d in dimensions):
         return rectangles
     lows, highs = [], []
     for dimension, low, high in zip(dimensions, rectangles.lows, rectangles.highs, strict=True):
-        ends = _ends(dimension.datatype) if dimension.is_rounded else None
-        lows.append(low if ends is None else np.full_like(low, ends[0]))
-        highs.append(high if ends is None else np.full_like(high, ends[1]))
+        told = np.full(len(low), not dimension.is_rounded)
+        if dimension.datatype.is_float:
+            told &= ~(np.isnan(low) | np.isnan(high))
+        if not told.all():
+            least, greatest = _ends(dimension.datatype)
+            low, high = np.where(told, low, least), np.where(told, high, greatest)
+        lows.append(low)
+        highs.append(high)
     return MBRs(tuple(lows), tuple(highs))
 
 

@@ -67,7 +67,8 @@ public final class Leftovers {
 
   /**
    * Refuses a table with links to folders. {@code VACUUM} follows them: it deletes what nobody names by this path, be it
-   * the files of others or live files of the table, and does not come back from two links to their own folder.
+   * the files of others or live files of the table, and does not come back from two links to their own folder. It does not
+   * look into the log, which may lie on another disk.
    */
   private static void checkNoLinks(TableLog log, FileSystem files) throws IOException {
     FileSystem raw = Listing.raw(files);
@@ -77,7 +78,8 @@ public final class Leftovers {
   }
 
   private static boolean isNoLink(TableLog log, FileSystem raw, FileStatus each) {
-    if (each.isDirectory() && Listing.isLink(raw, each)) {
+    boolean isLog = each.getPath().getName().equals(log.deltaLog().logPath().getName());
+    if (each.isDirectory() && !isLog && Listing.isLink(raw, each)) {
       throw new Refusal(
           log.path() + " was not cleaned: " + each.getPath() + " is a link to a folder, and VACUUM deletes what lies behind"
               + " it; put the folder itself in the place of the link, or take the link away where no file of the table"
