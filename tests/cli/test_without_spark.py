@@ -15,20 +15,17 @@ from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from pyqbeast.cli import common
-from pyqbeast.cli.app import app
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
+from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
 
 #: Runs a command and refuses what a session would need.
 SCRIPT = """
@@ -45,24 +42,6 @@ ARGUMENTS = {
     "estimate": ("count(*)",),
     "verify": ("--level", "log"),
 }
-
-
-@pytest.fixture
-def table(golden):
-    return golden("qbeast/a_linear2d") / "table"
-
-
-@pytest.fixture
-def pyqbeast(monkeypatch):
-    def no_session():
-        raise AssertionError("a session is started")
-
-    monkeypatch.setattr(common, "local_session", no_session)
-
-    def run(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments])
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -452,99 +431,10 @@ def test_spark_is_asked_what_is_wrong_with_a_log_that_cannot_be_read(pyqbeast, t
     assert "numRecords" in found.stderr
 
 
-def test_an_estimate_beside_a_column_that_a_scan_cannot_read(pyqbeast, tmp_path):
-    fields = [*fields_of(NUMBERS.schema), {"name": "v", "type": "variant", "metadata": {}}]
-    commit(tmp_path, 0, PROTOCOL, metadata(fields), indexed_add(tmp_path / "a.parquet", NUMBERS))
-    found = pyqbeast("estimate", tmp_path, "avg(id)", "--exact", "--output", "json")
-    assert json.loads(found.output)["rows"][0]["avg(id)"] == 499.5
-    assert "column 'v' has type 'variant'" in pyqbeast("estimate", tmp_path, "max(v)", "--exact").stderr
-    assert "there is no column 'w'" in pyqbeast("estimate", tmp_path, "max(w)").stderr
-
-
 def test_no_spark_is_started_for_a_location_that_cannot_be_right(pyqbeast):
     told = pyqbeast("estimate", "file://host/x", "count(*)").stderr
     assert "names the host 'host'" in told
     assert "Spark" not in told
-
-
-@pytest.mark.parametrize("budget", ["9" * 5_000, "9" * 400 + " MB", "0", "-1"])
-def test_a_budget_that_is_none(pyqbeast, table, budget):
-    found = pyqbeast("estimate", table, "avg(b)", "--budget", budget)
-    assert found.exit_code == 1
-    assert found.stderr.startswith("error: budget takes bytes")
-    assert len(found.stderr) < 1_000
-
-
-def test_estimates(pyqbeast, table):
-    found = pyqbeast(
-        "estimate", table, "avg(b)", "count(*) as n", "--where", "a < 500000", "--output", "json"
-    )
-    answer = json.loads(found.output)
-    (row,) = answer["rows"]
-    assert {"avg(b)", "avg(b)_low", "avg(b)_high", "n", "n_low", "n_high"} == set(row)
-    assert row["avg(b)_low"] <= row["avg(b)"] <= row["avg(b)_high"]
-    grouped = ("estimate", table, "percentile_approx(b, 0.5)", "--group-by", "payload", "--exact")
-    (*_, last) = json.loads(pyqbeast(*grouped, "--output", "json").output)["rows"]
-    assert [*last] == [
-        "payload",
-        *(f"percentile_approx(b, 0.5, 10000){end}" for end in ("", "_low", "_high")),
-    ]
-    assert "The answer is exact." in pyqbeast(*grouped).output
-    assert "error has to be" in pyqbeast("estimate", table, "avg(b)", "--error", 0).stderr
-    for what in (
-        ["avg(payloa)"],
-        ["avg(b)", "--group-by", "payloa"],
-        ["avg(b)", "--where", "payloa = 'x'"],
-        ["avg(b)", "--where", "Payloa>-3"],
-    ):
-        assert "there is no column 'payloa'; did you mean 'payload'?" in pyqbeast(
-            "estimate", table, *what
-        ).stderr.replace("Payloa", "payloa")
-    twice = pyqbeast("estimate", table, "avg(b) as x", "max(b) as x")
-    assert "'x' is asked for twice" in twice.stderr
-    for names, told in ((("x", "x_low"), "x_low"), (("n", "payload"), "payload")):
-        asked = [f"avg(b) as {name}" for name in names]
-        beside = pyqbeast("estimate", table, *asked, "--group-by", "payload")
-        assert beside.stderr.startswith("error: "), beside.stderr
-        assert f"the answer has another column '{told}'" in beside.stderr
-    today = pyqbeast("estimate", table, "avg(b)", "--where", "current_date > '2020-01-01'")
-    assert "a session is started" in str(today.exception)
-    few = json.loads(pyqbeast("estimate", table, "avg(b)", "--budget", 200_000, "--output", "json").output)
-    assert 0 < few["bytes_read"] <= 200_000
-    for expression in ("avg(b * 2)", "count(1)", "kurtosis(b)", "sum(distinct b)"):
-        refused = pyqbeast("estimate", table, expression)
-        assert "a session is started" in str(refused.exception), expression
-
-
-def test_spark_is_not_started_to_hear_a_refusal_again(pyqbeast, table, tmp_path):
-    small = pyqbeast("estimate", table, "avg(b)", "--budget", "1 B")
-    assert small.stderr.startswith(
-        "error: the smallest sample of this query opens more bytes than the budget"
-    )
-    add = indexed_add(tmp_path / "rows.parquet", NUMBERS)
-    del add["add"]["stats"]  # which tell how rows are spread
-    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema), **{CHOSEN_BY_WEIGHT: "true"}), add)
-    chosen = pyqbeast("estimate", tmp_path, "avg(id)")
-    assert chosen.stderr.startswith("error: the table at ")
-    assert "cannot be estimated" in chosen.stderr
-
-
-def test_names_of_an_estimate_are_those_of_spark(pyqbeast, tmp_path):
-    """In any letters, or in backticks: the answer names columns as they are asked for."""
-    rows = NUMBERS.select(["id"]).append_column("a `b`", NUMBERS["id"])
-    path = indexed_table(tmp_path, rows)
-    asked = ("AVG(ID)", "sum(`A ``B```)", "corr(ID, `a ``b```) AS `the two`", "percentile_approx(`Id`, 0.5)")
-    done = pyqbeast("estimate", path, *asked, "--exact", "--output", "json")
-    assert done.exit_code == 0, done.output
-    (row,) = json.loads(done.output)["rows"]
-    assert [name for name in row if not name.endswith(("_low", "_high"))] == [
-        "avg(ID)",
-        "sum(A `B`)",
-        "the two",
-        "percentile_approx(Id, 0.5, 10000)",
-    ]
-    assert row["avg(ID)"] == 499.5
-    assert "there is no column 'IDD'; did you mean 'id'?" in pyqbeast("estimate", path, "avg(`IDD`)").stderr
 
 
 def test_all_commands_are_on_the_page(pyqbeast):
@@ -555,31 +445,6 @@ def test_all_commands_are_on_the_page(pyqbeast):
         assert pyqbeast(name, "--help").exit_code == 0
     assert pyqbeast("nothing").exit_code == 2
     assert pyqbeast("--version").output.endswith(f" {version('pyqbeast')}\n")
-
-
-def test_groups_that_are_too_small_to_count(pyqbeast, tmp_path):
-    ids = np.arange(60_000)
-    rows = pa.table(
-        {
-            "id": ids,
-            "g": pa.array((ids % 500 == 0).astype(np.int64)),
-            "x": pa.array(ids % 1_000, pa.int64()),
-        }
-    )
-    estimate = (
-        "estimate",
-        by_weight(tmp_path, rows, key_rows=1),
-        "avg(x)",
-        "--group-by",
-        "g",
-        "--error",
-        0.1,
-    )
-    every = json.loads(pyqbeast(*estimate, "--output", "json").output)
-    large = json.loads(pyqbeast(*estimate, "--smallest-group", 1_000, "--output", "json").output)
-    assert len(every["steps"]) == 2  # files with rows of the rare group come after the sample
-    assert len(large["steps"]) == 1
-    assert pyqbeast(*estimate, "--smallest-group", -1).exit_code == 2
 
 
 def test_what_the_demo_says_to_try_next(pyqbeast, tmp_path, monkeypatch):
