@@ -171,3 +171,14 @@ def test_an_estimate_names_its_columns_as_a_query_does(spark, pyqbeast, table_pa
     (row,) = json.loads(done.output)["rows"]
     named = [name for name in row if not name.endswith(("_low", "_high"))]
     assert named == spark.read.format("qbeast").load(table_path).selectExpr(*asked).columns
+
+
+@pytest.mark.parametrize(
+    "asked", ["count(2020)", "count(`2020`)", "count(NULL)", "count(`null`)", "count(user)"]
+)
+def test_an_estimate_takes_for_a_column_what_a_query_does(spark, pyqbeast, table_path, asked):
+    half = [f"IF(id % 2 = 0, a, NULL) AS `{name}`" for name in ("2020", "null", "user")]
+    save(rows_2d(spark, 500).selectExpr("a", "b", *half), table_path)
+    done = pyqbeast("estimate", table_path, f"{asked} AS n", "--exact", "--output", "json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["n"] == spark.read.format("qbeast").load(table_path).selectExpr(asked).first()[0]

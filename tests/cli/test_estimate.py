@@ -102,6 +102,60 @@ def test_names_of_an_estimate_are_those_of_spark(pyqbeast, tmp_path):
     assert "there is no column 'IDD'; did you mean 'id'?" in pyqbeast("estimate", path, "avg(`IDD`)").stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "count(`*`)",
+        "corr(id, `*`)",
+        "count(2020)",
+        "sum(1E3)",
+        "corr(id, 2020)",
+        "count(NULL)",
+        "count(true)",
+        "corr(id, a.b)",  # a part of a struct
+    ],
+)
+def test_what_spark_takes_for_no_column_is_none(pyqbeast, tmp_path, text):
+    """Whatever the names of the columns are."""
+    found = pyqbeast("estimate", named(tmp_path, "*", "2020", "1e3", "null", "true", "a.b"), text, "--exact")
+    assert "a session is started" in str(found.exception)
+    assert found.stdout == ""
+
+
+@pytest.mark.parametrize("share", ["`0.25`", "nan", "0_1"])
+def test_a_name_in_the_place_of_a_share_is_none(pyqbeast, tmp_path, share):
+    found = pyqbeast("estimate", named(tmp_path), f"percentile_approx(id, {share})", "--exact")
+    assert found.exit_code == 1
+    assert found.stdout == ""
+
+
+def test_columns_that_are_named_as_numbers_and_words(pyqbeast, tmp_path):
+    """A share stays one beside a column of its name. A column comes before Spark's calls without parentheses."""
+    path = named(tmp_path, "0.5", "2020", "null", "2020_sales", "user")
+    asked = (
+        "percentile_approx(id, 0.5)",
+        "sum(`2020`)",
+        "max(`Null`)",
+        "max(2020_sales)",
+        "max(USER)",
+        "corr(id, `2020`)",
+    )
+    done = pyqbeast("estimate", path, *asked, "--exact", "--output", "json")
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.output)["rows"]
+    assert row["percentile_approx(id, 0.5, 10000)"] == pytest.approx(499.5, abs=1)
+    assert row["sum(2020)"] == 499_500
+    assert [row["max(Null)"], row["max(2020_sales)"], row["max(USER)"]] == [999, 999, 999]
+
+
+def named(path, *names):
+    """A table of the ids, and of them once more by each of these names."""
+    rows = NUMBERS.select(["id"])
+    for name in names:
+        rows = rows.append_column(name, NUMBERS["id"])
+    return indexed_table(path, rows)
+
+
 def test_groups_that_are_too_small_to_count(pyqbeast, tmp_path):
     ids = np.arange(60_000)
     rows = pa.table(

@@ -29,11 +29,15 @@ _AGGREGATE = re.compile(
     rf"(?:\s+as\s+(?P<name>\w+|{_QUOTED}))?\s*",
     re.IGNORECASE,
 )
+#: What Spark takes for a number, also where a column has this name.
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[0-9]+)?(?:[lsydf]|bd)?", re.IGNORECASE)
+#: What Spark takes for a constant, also where a column has this name.
+_CONSTANTS = {"null", "true", "false"}
 #: A comparison of one name with a constant.
 _COMPARISON = re.compile(
     r"\s*(?P<column>[a-z_]\w*)\s*(?:<=|>=|<>|!=|==?|<|>)\s*(?:-?[0-9.]+|'[^']*')\s*", re.IGNORECASE
 )
-#: What Spark reads without parentheses and takes for no column.
+#: What Spark reads without parentheses, in a table with no column of this name.
 _CALLS = {"current_catalog", "current_database", "current_date", "current_time", "current_timestamp"} | {
     "current_timezone",
     "current_user",
@@ -127,8 +131,8 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
         # The answer's columns have the names of the table's as they are asked for.
         function, asked = match["function"].lower(), _unquoted(match["column"])
         second = None if match["second"] is None else _unquoted(match["second"])
-        column = "*" if match["column"] == "*" else column_named(asked, columns)
-        other = None if second is None else column_named(second, columns)
+        column = "*" if match["column"] == "*" else _column(match["column"], columns)
+        other = None if second is None else _column(match["second"], columns)
         if column is None:
             raise InvalidInputError(f"{text!r} is an expression")
         if second is None:
@@ -136,7 +140,9 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
             requested: tuple[Any, ...] = (column, function)
         elif other is not None:
             shown, requested = f"{function}({asked}, {second})", ((column, other), function)
-        elif function.endswith("percentile") or function.startswith("percentile"):
+        elif _NUMBER.fullmatch(match["second"]) and (
+            function.endswith("percentile") or function.startswith("percentile")
+        ):
             shown, requested = f"{function}({asked}, {second}, 10000)", (column, function, _share(second))
         else:
             raise InvalidInputError(f"{text!r} is an expression")
@@ -149,6 +155,16 @@ def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, t
     return found
 
 
+def _column(text: str, columns: Sequence[str]) -> str | None:
+    """The column that Spark finds by a text, None if there is none or no scan can be asked for it."""
+    if text.startswith("`"):
+        # A scan takes this name for all rows.
+        return None if text == "`*`" else column_named(_unquoted(text), columns)
+    if "." in text or _NUMBER.fullmatch(text) or text.lower() in _CONSTANTS:
+        return None
+    return column_named(text, columns)
+
+
 def _unquoted(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
@@ -158,7 +174,7 @@ def _check_names(
 ) -> None:
     """A misspelt column is told before Spark is started for it. Raises InvalidInputError."""
     # Spark reads names in any case, and a few words as themselves.
-    known = {name.lower() for name in columns} | {"null", "true", "false"}
+    known = {name.lower() for name in columns} | _CONSTANTS
     found = [_unquoted(match["column"]) for text in aggregates if (match := _AGGREGATE.fullmatch(text))]
     compared = _COMPARISON.fullmatch(where or "")
     if compared is not None and compared["column"].lower() not in _CALLS:
