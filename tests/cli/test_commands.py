@@ -182,3 +182,27 @@ def test_an_estimate_takes_for_a_column_what_a_query_does(spark, pyqbeast, table
     done = pyqbeast("estimate", table_path, f"{asked} AS n", "--exact", "--output", "json")
     (row,) = json.loads(done.stdout)["rows"]
     assert row["n"] == spark.read.format("qbeast").load(table_path).selectExpr(asked).first()[0]
+
+
+def test_an_estimate_takes_groups_in_backticks(spark, pyqbeast, table_path):
+    save(rows_2d(spark, 500).selectExpr("a", "b", "id % 3 AS `Grp`", "id % 2 AS `x.y`"), table_path)
+    for asked in ("count(a)", "count(a + 1)"):  # without Spark, and by it
+        done = pyqbeast(
+            "estimate",
+            table_path,
+            f"{asked} AS n",
+            "--group-by",
+            "`Grp`,`x.y`",
+            "--exact",
+            "--output",
+            "json",
+        )
+        rows = json.loads(done.stdout)["rows"]
+        assert sorted((row["Grp"], row["x.y"], row["n"]) for row in rows) == [
+            (0, 0, 84),
+            (0, 1, 83),
+            (1, 0, 83),
+            (1, 1, 84),
+            (2, 0, 83),
+            (2, 1, 83),
+        ]

@@ -148,6 +148,36 @@ def test_columns_that_are_named_as_numbers_and_words(pyqbeast, tmp_path):
     assert [row["max(Null)"], row["max(2020_sales)"], row["max(USER)"]] == [999, 999, 999]
 
 
+def test_groups_in_backticks(pyqbeast, tmp_path):
+    path = named(tmp_path, "Grp", "a,`b`")
+    asked = ("estimate", path, "max(id)", "--group-by", "`Grp`, `a,``b```,ID", "--exact", "--output", "json")
+    done = pyqbeast(*asked)
+    assert done.exit_code == 0, done.output
+    last = json.loads(done.output)["rows"][-1]
+    assert [last["Grp"], last["a,`b`"], last["id"], last["max(id)"]] == [999] * 4
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["avg(`no such`)"],
+        ["corr(id, `no such`)"],
+        ["percentile_approx(id, `no such`)"],
+        ["avg(id)", "--group-by", "id,`no such`"],
+        ["avg(id)", "--where", "`no such` > 3"],
+    ],
+)
+def test_a_misspelt_name_in_backticks_is_told_without_spark(pyqbeast, tmp_path, asked):
+    found = pyqbeast("estimate", named(tmp_path, "no such thing"), *asked)
+    assert found.stderr == "error: there is no column 'no such'; did you mean 'no such thing'?\n"
+
+
+def test_calls_without_parentheses_are_no_misspelt_names(pyqbeast, tmp_path):
+    path = named(tmp_path)
+    for asked in (["max(current_date)"], ["avg(id)", "--where", "`current_date` > '2020-01-01'"]):
+        assert "a session is started" in str(pyqbeast("estimate", path, *asked).exception)
+
+
 def named(path, *names):
     """A table of the ids, and of them once more by each of these names."""
     rows = NUMBERS.select(["id"])

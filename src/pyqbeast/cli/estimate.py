@@ -35,8 +35,10 @@ _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[0-9]+)?(?:[lsydf]|bd)?",
 _CONSTANTS = {"null", "true", "false"}
 #: A comparison of one name with a constant.
 _COMPARISON = re.compile(
-    r"\s*(?P<column>[a-z_]\w*)\s*(?:<=|>=|<>|!=|==?|<|>)\s*(?:-?[0-9.]+|'[^']*')\s*", re.IGNORECASE
+    rf"\s*(?P<column>[a-z_]\w*|{_QUOTED})\s*(?:<=|>=|<>|!=|==?|<|>)\s*(?:-?[0-9.]+|'[^']*')\s*", re.IGNORECASE
 )
+#: A column of several with commas between them. Commas in backticks are parts of names.
+_GROUP = re.compile(rf"(?:{_QUOTED}|[^,])+")
 #: What Spark reads without parentheses, in a table with no column of this name.
 _CALLS = {"current_catalog", "current_database", "current_date", "current_time", "current_timestamp"} | {
     "current_timezone",
@@ -84,7 +86,7 @@ def estimate(
     AGGREGATES are such as "avg(dep_delay)". Reads as few bytes as they take, and starts Spark for expressions. Times
     are in UTC.
     """
-    groups = [name.strip() for name in (group_by or "").split(",") if name.strip()]
+    groups = [text.strip() for text in _GROUP.findall(group_by or "") if text.strip()]
     # Bytes without a unit; a text that Python gives has to have one.
     most = f"{budget} B" if budget and budget.isdecimal() else budget
     goal_within(error, Limit.of(most), relative=not absolute, smallest_group=smallest_group)
@@ -104,7 +106,7 @@ def estimate(
         names = column_names(table)
         requested = _requested(aggregates, names)
         rows = table if where is None else table.where(where)
-        found = rows.tolerance(requested, by=groups, **bounds)
+        found = rows.tolerance(requested, by=[_unquoted(text) for text in groups], **bounds)
         columns, values = found.table.column_names, common.plain_rows(found.table)
         _print(columns, values, found, output)
     except SharedRefusalError:
@@ -166,21 +168,25 @@ def _column(text: str, columns: Sequence[str]) -> str | None:
 
 
 def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+    return name[1:-1].replace("``", "`") if re.fullmatch(_QUOTED, name) else name
 
 
 def _check_names(
     columns: Sequence[str], aggregates: Sequence[str], groups: Sequence[str], where: str | None
 ) -> None:
     """A misspelt column is told before Spark is started for it. Raises InvalidInputError."""
-    # Spark reads names in any case, and a few words as themselves.
-    known = {name.lower() for name in columns} | _CONSTANTS
-    found = [_unquoted(match["column"]) for text in aggregates if (match := _AGGREGATE.fullmatch(text))]
+    # Spark reads names in any case.
+    known = {name.lower() for name in columns} | _CALLS
+    texts = list(groups)
+    for aggregate in filter(None, map(_AGGREGATE.fullmatch, aggregates)):
+        texts += filter(None, aggregate.group("column", "second"))
     compared = _COMPARISON.fullmatch(where or "")
-    if compared is not None and compared["column"].lower() not in _CALLS:
-        found.append(compared["column"])
-    for name in [*found, *groups]:
-        if name.isidentifier() and name.lower() not in known:
+    if compared is not None:
+        texts.append(compared["column"])
+    for text in texts:
+        name = _unquoted(text)
+        is_name = name != text or (text.isidentifier() and text.lower() not in _CONSTANTS)
+        if is_name and name.lower() not in known:
             raise InvalidInputError(f"there is no column {name!r}{did_you_mean(name, columns)}")
 
 
