@@ -14,6 +14,7 @@ import time
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -291,6 +292,16 @@ def test_an_error_with_many_blanks_takes_no_time():
     done = CliRunner().invoke(fails)
     assert done.exit_code == 1
     assert done.output.endswith(" b b b\n")
+
+
+def test_an_error_is_told_beside_a_spark_that_cannot_be_imported(monkeypatch):
+    @common.command
+    def broken(output):
+        raise ValueError("what went wrong")
+
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.errors", None)
+    assert repr(CliRunner().invoke(broken).exception) == "ValueError('what went wrong')"
 
 
 def test_an_error_is_one_line_and_names_are_as_they_are(pyqbeast, tmp_path):

@@ -90,10 +90,12 @@ def _expected(error: Exception, command_name: str) -> Exception | None:
     # Where Spark is not imported, it has raised none.
     if isinstance(error, QbeastError) or "pyspark" not in sys.modules:
         return error if isinstance(error, QbeastError) else None
-    from pyspark.errors import PySparkException
+    try:
+        from pyspark.errors import PySparkException
 
-    from pyqbeast.bridge import failures
-
+        from pyqbeast.bridge import failures
+    except Exception:  # what went wrong first is told
+        return None
     try:
         with failures.readable(command_name, ""):
             raise error
