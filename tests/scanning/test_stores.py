@@ -317,6 +317,47 @@ def test_options_go_to_the_store_of_the_table(monkeypatch, table, file, are_give
     assert locations.open_named(file, table, {"key": "x"}) == ({"key": "x"} if are_given else None, file)
 
 
+class AccountFiles(MemoryFileSystem):
+    """A store like Azure's: a URL names the account, or an option does."""
+
+    protocol = ("short", "whole")
+    cachable = False
+
+    def __init__(self, account=None, key=None):
+        super().__init__()
+        self.key = key
+
+    @staticmethod
+    def _get_kwargs_from_urls(url):
+        _, _, server = url.rpartition("@")
+        return {"account": server.partition("/")[0]} if "@" in url else {}
+
+
+for scheme in AccountFiles.protocol:
+    fsspec.register_implementation(scheme, AccountFiles, clobber=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "file", "options", "are_given"),
+    [
+        ("short://c/t", "whole://c@one/f", {"account": "one", "key": "x"}, True),
+        ("whole://c@one/t", "short://c/f", {"account": "one", "key": "x"}, True),
+        ("whole://c@one/t", "whole://d@one/f", {"key": "x"}, True),
+        ("short://c/t", "short://d/f", {"key": "x"}, True),
+        ("short://c/t", "whole://c@two/f", {"account": "one", "key": "x"}, False),
+        ("short://c/t", "whole://c@one/f", {"key": "x"}, False),
+        ("whole://c@one/t", "short://c/f", {"key": "x"}, False),
+        ("whole://c@one/t", "whole://c@two/f", {"key": "x"}, False),
+    ],
+)
+def test_a_store_is_told_by_a_url_or_by_options(table, file, options, are_given):
+    """Spark names the files of a clone with their account, as Azure's `abfss` does."""
+    opened, _ = locations.open_named(file, table, options)
+    assert (opened.key == "x") == are_given
+    # A sidecar is taken where its store is that of the log.
+    assert (opened == locations.open_location(table, options)[0]) == are_given
+
+
 @pytest.mark.parametrize("may_list", [True, False])
 def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may_list):
     """Once they are many. Who may not list their folder asks for each, and a missing file is found either way."""

@@ -214,31 +214,32 @@ def open_named(location: str, table: Location, storage_options: Options) -> tupl
     `storage_options` go to the table's own store alone. They may hold credentials, and whoever can write the log says
     which server is asked.
     """
-    is_own = storage_options and _are_of_one_store(location, table)
+    is_own = storage_options and _are_of_one_store(location, table, storage_options)
     return open_location(location, storage_options if is_own else None)
 
 
-def _are_of_one_store(location: str, table: Location) -> bool:
+def _are_of_one_store(location: str, table: Location, storage_options: Mapping[str, Any]) -> bool:
     try:
-        return _store(location) == _store(table)
+        return _store(location, storage_options) == _store(table, storage_options)
     except (ImportError, ValueError):
         return False  # opening it says what is wrong
 
 
-def _store(location: Location) -> tuple[object, ...]:
-    """What tells the store of a location from others: its kind, and what fsspec takes from the URL, such as a server.
+def _store(location: Location, storage_options: Mapping[str, Any]) -> tuple[object, ...]:
+    """What tells the store of a location from others: its kind, and its keywords, such as a server.
 
-    Two buckets of one service are one store. An archive is told by the file that it is.
+    fsspec takes some of them from the URL: on Azure the account may stand there or among the options. Two buckets of
+    one service are one store. An archive is told by the file that it is.
     """
     head, chain = _chained(location_text(location))
     scheme, authority, _ = _split(head)
     if scheme is None:
-        return (fsspec.get_filesystem_class("file"),)
+        return fsspec.get_filesystem_class("file"), storage_options, ""
     if _is_on_web(head):
         return scheme, authority
     kind = fsspec.get_filesystem_class(scheme)
     of_url = kind._get_kwargs_from_urls(f"{scheme}://{authority or ''}/")
-    return (kind, *of_url.items(), *filter(None, [chain]))
+    return kind, {**storage_options, **of_url}, chain
 
 
 def check_is_file(path: str) -> None:
