@@ -358,6 +358,17 @@ def test_a_store_is_told_by_a_url_or_by_options(table, file, options, are_given)
     assert (opened == locations.open_location(table, options)[0]) == are_given
 
 
+def test_a_url_that_fsspec_cannot_take_apart(monkeypatch):
+    """As github://organization@commit/file, which names no repository."""
+
+    def fails(url):
+        raise KeyError("username")
+
+    monkeypatch.setattr(AccountFiles, "_get_kwargs_from_urls", fails)
+    with pytest.raises(StorageError, match=r"^opening short://c/f failed: KeyError: 'username'"):
+        locations.open_named("short://c/f", "memory://t", {"key": "x"})
+
+
 @pytest.mark.parametrize("may_list", [True, False])
 def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may_list):
     """Once they are many. Who may not list their folder asks for each, and a missing file is found either way."""

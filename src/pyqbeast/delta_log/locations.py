@@ -221,7 +221,8 @@ def open_named(location: str, table: Location, storage_options: Options) -> tupl
 def _are_of_one_store(location: str, table: Location, storage_options: Mapping[str, Any]) -> bool:
     try:
         return _store(location, storage_options) == _store(table, storage_options)
-    except (ImportError, ValueError):
+    # What takes a URL apart may raise anything: for github:// it is a KeyError.
+    except Exception:
         return False  # opening it says what is wrong
 
 
