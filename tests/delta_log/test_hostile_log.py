@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 
 import fsspec
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyqbeast.core.errors import FormatError, QbeastError
+from pyqbeast.core.errors import FormatError, QbeastError, StorageError
 from pyqbeast.deletion_vectors.table import file_vectors, read_vector
 from pyqbeast.deletion_vectors.vector_files import FsspecStore
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
@@ -158,6 +159,27 @@ def test_a_sidecar_that_is_no_file(tmp_path, path):
     sidecar = {"sidecar": {"path": path, "sizeInBytes": 1, "modificationTime": 0}}
     write_json(tmp_path / "_delta_log" / NAMES[1], PROTOCOL, sidecar)
     with pytest.raises(FormatError, match=f"{path}.*(missing|not a readable)".replace("%00", "\0")):
+        read_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_pipe_in_the_place_of_a_sidecar_is_told(tmp_path, is_absolute, kind):
+    """To open it would wait for whoever writes into it."""
+    pipe = tmp_path / "_delta_log" / "_sidecars" / f"pipe.{kind}"
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    path = f"file:{pipe}" if is_absolute else pipe.name
+    sidecar = {"sidecar": {"path": path, "sizeInBytes": 1, "modificationTime": 0}}
+    write_json(tmp_path / "_delta_log" / NAMES[1], PROTOCOL, METADATA, sidecar)
+    with pytest.raises(StorageError, match=rf"pipe\.{kind} is a pipe or a device and no file"):
+        read_snapshot(tmp_path)
+
+
+def test_a_pipe_in_the_place_of_a_commit_is_told(tmp_path):
+    write_json(tmp_path / "_delta_log" / NAMES[0], PROTOCOL, METADATA)
+    os.mkfifo(tmp_path / "_delta_log" / f"{1:020d}.json")
+    with pytest.raises(StorageError, match=r"1\.json is a pipe or a device and no file"):
         read_snapshot(tmp_path)
 
 

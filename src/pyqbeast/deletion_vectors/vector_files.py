@@ -17,7 +17,6 @@ from pyqbeast.core.format.constants import INT_MAX
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.read_ahead import is_local
 
 _VERSION = b"\x01"
 _WORD = struct.Struct(">I")
@@ -57,8 +56,7 @@ class FsspecStore:
         # An archive is closed where nobody knows its file system any more.
         file_system, path = locations.open_named(location, self.table, self.storage_options)
         try:
-            if is_local(file_system):
-                locations.check_is_file(path)
+            locations.check_is_file(file_system, path)
             file = file_system.open(path, "rb", block_size=read_ahead)
         except locations.ABSENT as error:
             raise FileNotFoundError(location) from error

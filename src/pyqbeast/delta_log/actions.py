@@ -149,6 +149,7 @@ def _contents(files: LogFiles, paths: Sequence[str]) -> Iterator[tuple[str, byte
 def _content(files: LogFiles, path: str) -> bytes:
     try:
         with locations.storage_errors(f"reading {path}"):
+            locations.check_is_file(files.file_system, path)
             return bytes(files.file_system.cat_file(path))
     # Python raises ValueError for a NUL character in a path.
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
@@ -225,6 +226,7 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
     doing = f"reading {path}"
     try:
         with locations.storage_errors(doing):
+            locations.check_is_file(files.file_system, path)
             opened = locations.OpenedFile(files.file_system.open(path, "rb"), doing)
     except locations.ABSENT as error:
         raise _missing(path) from error

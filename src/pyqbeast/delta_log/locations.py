@@ -18,6 +18,7 @@ from fsspec.archive import AbstractArchiveFileSystem
 
 from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
 from pyqbeast.core.location import Location, location_text, opening_failed
+from pyqbeast.delta_log.read_ahead import is_local
 
 #: Keywords of the file system that fsspec makes for a location, such as credentials.
 Options = Mapping[str, Any] | None
@@ -243,11 +244,14 @@ def _store(location: Location, storage_options: Mapping[str, Any]) -> tuple[obje
     return kind, {**storage_options, **of_url}, chain
 
 
-def check_is_file(path: str) -> None:
-    """Raise `StorageError` where something else than a file of this machine lies at `path`, such as a named pipe.
+def check_is_file(system: Any, path: str) -> None:  # noqa: ANN401 (fsspec's)
+    """Raise `StorageError` where something else than a file lies at a path of this machine, such as a named pipe.
 
-    To open one would wait for ever, and a device has no end. Raises as `os.stat` where there is nothing.
+    To open one would wait for ever, and a device has no end. Other stores have none of them. Raises as `os.stat` where
+    there is nothing.
     """
+    if not is_local(system):
+        return
     mode = os.stat(path).st_mode  # noqa: PTH116 (there may be 100,000 files)
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise StorageError(f"{path} is a pipe or a device and no file")

@@ -108,8 +108,7 @@ class DataFiles:
             system, path = locations.open_named(location, self.index.location, self.storage_options)
             elsewhere = not is_local(system)
             with locations.storage_errors(doing, but_for=(FileNotFoundError, UnicodeEncodeError)):
-                if not elsewhere:
-                    locations.check_is_file(path)
+                locations.check_is_file(system, path)
                 source = (
                     locations.OpenedFile(system.open(path, "rb"), doing) if elsewhere else pa.OSFile(path)
                 )
