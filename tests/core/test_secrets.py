@@ -25,6 +25,8 @@ from pyqbeast.core.secrets import without_secrets
         ("https://u:pa'ss@h/x", "https://u:***@h/x"),
         ("https://u:p?a#ss@h/x", "https://u:***@h/x"),
         ("https://u:12@h/x", "https://u:***@h/x"),
+        ("s3://key:/ab@bucket", "s3://key:***@bucket"),
+        ("s3://key:?12/ab@bucket", "s3://key:***@bucket"),
         # The last of two may belong to the path, and the password may go on until there.
         ("https://u:p@h/a@b", "https://u:***@b"),
         ("zip://x::https://u:p@h/x.zip", "zip://x::https://u:***@h/x.zip"),

@@ -10,7 +10,7 @@ import re
 #: A URL behind `://`, without what ends a quotation or a sentence. Farther in, that may be part of a password.
 _URL = re.compile(r"\S*[^\s'\"<>()\[\]{},.:;]|")
 #: The password, which may hold any sign. So more than it is left out where an `@` comes later. A port is none.
-_PASSWORD = re.compile(r"\A([^/?#:@'\"<>\[]*):(?!\d*(?:[/?#]|\Z)).*@")
+_PASSWORD = re.compile(r"\A([^/?#:@'\"<>\[]*):(?!\d+[/?#]).*@")
 #: A parameter that signs a request, or stands for a password.
 _PARAMETER = re.compile(
     r"([?&#](?=[^?&#=]*(?:sig|token|secret|passw|credential|key))[^?&#=]*=)[^&#]*", re.IGNORECASE
@@ -18,7 +18,10 @@ _PARAMETER = re.compile(
 
 
 def without_secrets(text: str) -> str:
-    """Return a location, or a text that names some, with stars in the place of each URL's secrets."""
+    """Return a location, or a text that names some, with stars in the place of each URL's secrets.
+
+    Digits between a colon and a `/`, `?` or `#` are a port. So a password that begins like that has to be URL-encoded.
+    """
     before, *urls = text.split("://")
     return "://".join([before, *map(_hidden, urls)])
 
