@@ -33,6 +33,13 @@ from pyqbeast.core.secrets import without_secrets
         ("https://h/x#access_token=abc", "https://h/x#access_token=***"),
         ("of 'https://h/x?sig=abc', twice", "of 'https://h/x?sig=***', twice"),
         ("https://h/x?sig=abc'def", "https://h/x?sig=***"),
+        # A secret may hold a URL.
+        ("https://h/x?token=ab://cd&x=1", "https://h/x?token=***&x=1"),
+        ("https://h/x?secret_url=https://hooks/T/B", "https://h/x?secret_url=***"),
+        ("s3://key:ab://cd@bucket", "s3://key:***@bucket"),
+        ("https://h/x?from=s3://key:p@b&sig=c", "https://h/x?from=s3://key:***@b&sig=***"),
+        ('{"a":"s3://b?sig=c","size":5}', '{"a":"s3://b?sig=***","size":5}'),
+        ("['s3://b?sig=c','s3://k:p@b?sig=c']", "['s3://b?sig=***','s3://k:***@b?sig=***']"),
         ("https://h/x?a=1?sig=b?c&d=2", "https://h/x?a=1?sig=***&d=2"),
         ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
         ("s3://b/a:b@c/x", "s3://b/a:b@c/x"),
@@ -45,7 +52,9 @@ def test_secrets_of_urls_are_stars(text, shown):
     assert without_secrets(text) == shown
 
 
-@pytest.mark.parametrize("part", ["?sig", "sig", "&key", "#token", "u:", "@", "?", "'", "s3://u:"])
+@pytest.mark.parametrize(
+    "part", ["?sig", "sig", "&key", "#token", "u:", "@", "?", "'", "1", "s3://u:", "s3://'", "://u::"]
+)
 @pytest.mark.parametrize("before", ["s3://b/", "s3://b/?", "s3://u:"])
 def test_a_long_text_takes_no_time(before, part):
     """A log may name a file so. These took hours."""

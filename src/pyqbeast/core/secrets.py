@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 
-#: A URL behind `://`, without what ends a quotation or a sentence. Farther in, that may be part of a password.
-_URL = re.compile(r"\S*[^\s'\"<>()\[\]{},.:;]|")
-#: The password, which may hold any sign. So more than it is left out where an `@` comes later. A port is none.
-_PASSWORD = re.compile(r"\A([^/?#:@'\"<>\[]*):(?!\d+[/?#]).*@")
-#: A parameter that signs a request, or stands for a password.
+#: URLs from the first `://` to the next blank, without what ends a quotation or a sentence. Farther in, a quote or a
+#: `://` may be part of a secret.
+_URLS = re.compile(r"://(?:\S*[^\s'\"<>()\[\]{},.:;]|)")
+#: A password and what follows, in a text that an `@` ends. It may hold any sign, so that the last `@` is its end.
+#: Neither a port nor the URL in which an archive lies is one.
+_PASSWORD = re.compile(r"(://[^/?#:@'\"<>\[]*):(?!\d+[/?#]|:[\w+.-]*://).*")
+#: A parameter that signs a request, or stands for a password. It ends where a text in JSON does.
 _PARAMETER = re.compile(
-    r"([?&#](?=[^?&#=]*(?:sig|token|secret|passw|credential|key))[^?&#=]*=)[^&#]*", re.IGNORECASE
+    r"([?&#](?=[^?&#=]*(?:sig|token|secret|passw|credential|key))[^?&#=]*=)(?:[^&#'\"]|['\"](?![,\]}]))*",
+    re.IGNORECASE,
 )
 
 
@@ -22,12 +25,9 @@ def without_secrets(text: str) -> str:
 
     Digits between a colon and a `/`, `?` or `#` are a port. So a password that begins like that has to be URL-encoded.
     """
-    before, *urls = text.split("://")
-    return "://".join([before, *map(_hidden, urls)])
+    return _URLS.sub(_hidden, text)
 
 
-def _hidden(text: str) -> str:
-    """What follows `://`, up to the next one."""
-    url = _URL.match(text)
-    assert url is not None, "a URL may be empty"
-    return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url[0])) + text[url.end() :]
+def _hidden(urls: re.Match[str]) -> str:
+    with_passwords, at, rest = urls[0].rpartition("@")
+    return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***", with_passwords) + at + rest)
