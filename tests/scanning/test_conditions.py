@@ -184,6 +184,30 @@ def test_expressions_of_some_thousand_comparisons_and_long_lists(scan):
     assert scan.where(reduce(or_, ids)).to_arrow() == listed.to_arrow()
 
 
+MANY_PARENTHESES = "(" * 20_000
+S = pc.field("s")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        S == MANY_PARENTHESES,
+        S == '("\\' * 20_000,
+        pc.scalar(MANY_PARENTHESES) == S,
+        S.isin([MANY_PARENTHESES, "a"]),
+        pc.match_substring(S, MANY_PARENTHESES),
+        S == "FieldRef." * 20_000,
+    ],
+    ids=range(6),
+)
+def test_what_a_text_holds_is_no_comparison(scan, condition):
+    assert scan.where(condition).to_arrow().num_rows == 0
+    many = [condition, *[pc.field("id") == i for i in range(10_000)]]
+    for joined in (many, many[::-1]):
+        with pytest.raises(InvalidInputError, match="more operators and functions"):
+            scan.where(reduce(or_, joined))
+
+
 X, C, ID = map(pc.field, ("x", "c", "id"))
 
 

@@ -14,6 +14,8 @@ _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 #: How it leaves out the middle of a long list of values, and the names of types that may hold NaN.
 _LEFT_OUT, _MAY_BE_NAN = re.compile(r"^\s*\.\.\.,?$", re.MULTILINE), re.compile("double|float")
 _POSITION = "FieldPath("
+#: A text among the values. Quotes in those of lists and patterns are not escaped, so that some texts are not found.
+_TEXT = re.compile(r'(?<=[ (=])"(?:[^"\\]|\\.)*"(?=[ ),\n])', re.DOTALL)
 #: What a comparison of a text comes to at the most: itself, a cast to a type with parentheses, and AND or OR.
 _CALLS_OF_COMPARISON = 4
 
@@ -43,9 +45,10 @@ def unnamed_in(expression: pc.Expression, paths: Iterable[tuple[str, ...]]) -> f
 def comparisons_in(expression: pc.Expression) -> int:
     """For how many comparisons an expression counts, by its operators and functions, each of which has a parenthesis.
 
-    Pyarrow looks at them one inside the other, also at those that AND and OR join. Somebody's text may have some, too.
+    Pyarrow looks at them one inside the other, also at those that AND and OR join. A name or an odd text may have some,
+    too.
     """
-    text = _text_of(expression)
+    text = _TEXT.sub("", _text_of(expression))
     calls = text.count("(") - text.count("FieldRef.")
     return max(1, calls // _CALLS_OF_COMPARISON)
 
