@@ -163,6 +163,18 @@ def test_conditions_that_are_too_many_one_after_the_other(scan, many):
         narrowed.where(many)
 
 
+def test_a_long_list_with_a_double_that_several_whole_numbers_are(tmp_path):
+    few = pa.table({"id": [1, 2_000, 10**16 - 1, 10**16 + 1, 10**16 + 2, None]})
+    scan = pyqbeast.scan(indexed_table(tmp_path, few.slice(0, 2), few.slice(2)))
+    constants = ", ".join(f"{i}e0" for i in range(1_500))
+    assert scan.where(f"id IN ({constants}, 1e16)").to_arrow()["id"].to_pylist() == [
+        1,
+        10**16 - 1,
+        10**16 + 1,
+    ]
+    assert scan.where(f"id NOT IN (1e16, {constants})").to_arrow()["id"].to_pylist() == [2_000, 10**16 + 2]
+
+
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_as_many_comparisons_as_there_may_be(scan, word):
     """Python itself goes no deeper than some hundred steps."""

@@ -91,8 +91,11 @@ class _OfEstimates:
     def null(self, field: pa.Field, *, negated: bool) -> _OnEstimates:
         raise InvalidInputError(f"having compares {field.name!r} with constants, not with NULL")
 
-    def among(self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool) -> None:
-        """None: an estimate is compared with one number after the other."""
+    def among(
+        self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
+    ) -> tuple[None, Sequence[SqlConstant]]:
+        """All of them: an estimate is compared with one number after the other."""
+        return None, constants
 
 
 def _number(field: pa.Field, constant: SqlConstant) -> float | Fraction:

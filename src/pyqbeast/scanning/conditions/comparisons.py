@@ -123,23 +123,24 @@ def null(column: str, *, negated: bool) -> RowAndFileCondition:
 
 def among(
     column: str, kind: pa.DataType, constants: Sequence[SqlConstant], *, negated: bool
-) -> RowAndFileCondition | None:
+) -> tuple[RowAndFileCondition | None, Sequence[SqlConstant]]:
     """A column of an Arrow type that equals one of some constants, or none where `negated`.
 
-    None where that takes more than a list of values. Raises as `compared`.
+    The second part of the answer are the constants that take more than a list of values. Raises as `compared`.
     """
     equal = [_equal_values(kind, constant) for constant in constants]
-    if None in equal:
-        return None
+    others = [constant for constant, values in zip(constants, equal, strict=True) if values is None]
+    if len(others) == len(constants):
+        return None, constants
     field = pc.field(column)
     try:
         values = pa.array([value.as_py() for each in equal for value in each or ()], kind)
     except OverflowError:  # Python knows fewer days than Arrow
-        return None
+        return None, constants
     found = field.isin(values)
     # A null is in no list, and neither is it outside of one.
     rows = (~found if negated else found) & field.is_valid()
-    return RowAndFileCondition(rows, may_be_among(column, values, negated=negated))
+    return RowAndFileCondition(rows, may_be_among(column, values, negated=negated)), others
 
 
 def _equal_values(kind: pa.DataType, constant: SqlConstant) -> list[pa.Scalar] | None:

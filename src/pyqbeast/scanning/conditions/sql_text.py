@@ -77,8 +77,10 @@ class Comparisons(Protocol[C_co]):
     def null(self, field: pa.Field, *, negated: bool) -> C_co:
         """A column that is null, or is not where `negated`."""
 
-    def among(self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool) -> C_co | None:
-        """A column that is one of some constants, or none where `negated`; None to compare them one by one."""
+    def among(
+        self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
+    ) -> tuple[C_co | None, Sequence[SqlConstant]]:
+        """A column that is one of some constants, or none where `negated`; and those to compare one by one."""
 
 
 class _OfRows:
@@ -92,7 +94,7 @@ class _OfRows:
 
     def among(
         self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
-    ) -> RowAndFileCondition | None:
+    ) -> tuple[RowAndFileCondition | None, Sequence[SqlConstant]]:
         return among(field.name, field.type, constants, negated=negated)
 
 
@@ -200,12 +202,11 @@ class _Parser(Generic[C]):
             constants.append(self._constant())
         self._expect("sign", ")")
         field = self._schema.field(column)
-        constants = in_one_type(constants, field)
-        found = self._parts.among(field, constants, negated=negated)
+        found, others = self._parts.among(field, in_one_type(constants, field), negated=negated)
+        parts = [self._compared(column, "=", constant, negated=negated) for constant in others]
         if found is not None:
             self._count()
-            return found
-        parts = [self._compared(column, "=", constant, negated=negated) for constant in constants]
+            parts.append(found)
         join: Callable[[C, C], C] = and_ if negated else or_
         return reduce(join, parts)
 
