@@ -68,7 +68,7 @@ def test_a_failed_job_of_spark_is_one_line(spark, pyqbeast, table_path, tmp_path
         assert told.startswith("error: ")
         assert len(told) < 2_000
         assert all(line.startswith("starting Spark: ") for line in before)
-        assert "parquet" in told.lower()
+        assert "corrupted file" in told or ".parquet" in told
         assert not isinstance(pyqbeast(name, *arguments, "--debug").exception, SystemExit)
 
 
@@ -165,8 +165,8 @@ def test_estimate(spark, pyqbeast, table_path):
 
 
 def test_an_estimate_names_its_columns_as_a_query_does(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 500).withColumnRenamed("name", "the `name`"), table_path)
-    asked = ("AVG(B)", "count(`THE ``name```)", "percentile_approx(`A`, 0.5)", "corr(A, `b`)")
+    save(rows_2d(spark, 500).withColumnRenamed("name", "the`name`"), table_path)
+    asked = ("AVG(B)", "count(`THE``name```)", "percentile_approx(`A`, 0.5)", "corr(A, `b`)")
     done = pyqbeast("estimate", table_path, *asked, "--exact", "--output", "json")
     (row,) = json.loads(done.output)["rows"]
     named = [name for name in row if not name.endswith(("_low", "_high"))]

@@ -8,7 +8,6 @@ import datetime
 import decimal
 import functools
 import itertools
-import json
 import random
 import tracemalloc
 from pathlib import Path
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 from pyqbeast import tiledb
+from pyqbeast.cli.common import print_json
 from pyqbeast.cli.tiledb import commands
 from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
 from pyqbeast.tiledb import VAR_NUM, Datatype, Dimension, RTree, attribute
@@ -51,8 +51,8 @@ def _touch_everything(uri, key):
         array.read,
         lambda: [read_part(array, request, part) for part in split(array, request)],
         lambda: tiledb.verify(array),
-        lambda: json.dumps(commands.info(uri, None, key)),
-        lambda: json.dumps(commands.dump(uri, None, None, key)),
+        lambda: print_json(commands.info(uri, None, key)),
+        lambda: print_json(commands.dump(uri, None, None, key)),
     ):
         with contextlib.suppress(QbeastError):
             step()
