@@ -142,6 +142,34 @@ def test_files_of_another_engine_keep_their_values(spark, table_path, int96):
     assert holds(spark, table_path).metrics().unindexed_rows == 0
 
 
+@pytest.mark.parametrize("int96", [False, True], ids=["int64", "int96"])
+def test_deleting_keeps_the_values_of_the_other_rows(spark, table_path, int96):
+    """Without deletion vectors Delta writes them again. The condition is of what the files hold."""
+    of_another_engine(table_path, int96=int96)
+    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    before = numbers(spark, table_path)
+    with under(spark, OTHER_READS):
+        table.delete("day = DATE'1500-01-01' AND id % 2 = 0")
+    assert numbers(spark, table_path) == [row for row in before if row[0] % 2]
+
+
+def spelled_twice(spark, path):
+    """Two Parquet files with a column that each spells in its own way. Its values are those of `id`."""
+    for first, price in ((0, "Price"), (100, "price")):
+        rows = spark.range(first, first + 100, 1, 1).selectExpr("id", f"id AS {price}")
+        rows.write.mode("append").parquet(path)
+
+
+def test_deleting_keeps_values_of_columns_in_another_case(spark, table_path):
+    spelled_twice(spark, table_path)
+    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    (price,) = set(table.df().columns) - {"id"}
+    with under(spark, {"spark.sql.caseSensitive": "true"}):
+        table.delete(f"{price} % 2 = 0")
+    kept = sorted(map(tuple, load(spark, table_path).select("id", price).collect()))
+    assert kept == [(each, each) for each in range(1, 200, 2)]
+
+
 def test_convert_tells_what_the_files_hold(spark, table_path):
     of_another_engine(table_path, int96=False)
     with under(spark, {**OTHER_READS, **LEGACY}):

@@ -22,6 +22,8 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.commands.DeleteCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function0;
@@ -41,7 +43,8 @@ public final class WatchedCommand implements TransactionExecutionObserver {
 
   /**
    * Deletes the rows of the table at a path that meet a condition. A session may be set to pass over files that it cannot
-   * read: rows in them would stay, or go with the others of their file, and the call would succeed.
+   * read: rows in them would stay, or go with the others of their file, and the call would succeed. One may also be set to
+   * read other values than the files have: where Delta writes the rest of a file again, these would be in the table.
    *
    * @return Delta's message where another writer's change stood in the way, and nothing is deleted; empty on success
    */
@@ -55,11 +58,14 @@ public final class WatchedCommand implements TransactionExecutionObserver {
               own.conf().set(SQLConf.IGNORE_CORRUPT_FILES().key(), "false");
               DeleteFromTable asked = new DeleteFromTable(target(own, path), given.expression(condition));
               // The condition is analyzed where it was written, as a copy of a session lacks some of what it may name.
-              LogicalPlan delete = LogicalPlans.analyzed(given, asked);
+              DeleteCommand delete = (DeleteCommand) LogicalPlans.analyzed(given, asked);
+              LogicalPlan exact =
+                  LogicalPlans.replaced(delete.target(), LogicalRelation.class, LogicalPlans::exact);
               try {
                 return run(
                     () -> {
-                      Dataset$.MODULE$.ofRows(own, delete);
+                      Dataset$.MODULE$.ofRows(
+                          own, delete.copy(delete.deltaLog(), delete.catalogTable(), exact, delete.condition()));
                       return "";
                     },
                     "");
