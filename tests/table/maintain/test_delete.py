@@ -294,20 +294,40 @@ def test_a_broken_vector_is_not_built_upon(spark, table_path):
     assert len(versions(table_path)) == 2
 
 
+def with_an_unreadable_file(spark, path, files, vectors):
+    """A table of two files, one of which is missing or corrupt."""
+    for first in (0, 100):
+        save(rows_2d(spark, 100, first=first).coalesce(1), path, **{VECTORS: vectors})
+    victim = Path(path, bridge.TableLog(spark, path).files()[0].path)
+    victim.unlink() if files == "Missing" else victim.write_bytes(b"PAR1" + bytes(400) + b"PAR1")
+    victim.with_name(f".{victim.name}.crc").unlink()
+
+
 @pytest.mark.parametrize("files", ["Missing", "Corrupt"])
 @pytest.mark.parametrize("vectors", ["true", "false"])
 def test_rows_of_files_that_cannot_be_read_are_not_passed_over(spark, table_path, files, vectors):
     """They would stay in the table, or go with the others of their file, and the call would succeed."""
-    for first in (0, 100):
-        save(rows_2d(spark, 100, first=first).coalesce(1), table_path, **{VECTORS: vectors})
-    victim = Path(table_path, bridge.TableLog(spark, table_path).files()[0].path)
-    victim.unlink() if files == "Missing" else victim.write_bytes(b"PAR1" + bytes(400) + b"PAR1")
-    victim.with_name(f".{victim.name}.crc").unlink()
+    with_an_unreadable_file(spark, table_path, files, vectors)
     before = versions(table_path)
     with under(spark, {f"spark.sql.files.ignore{files}Files": "true"}):
         assert count(load(spark, table_path).where("id % 2 = 0")) < 100
         with pytest.raises((StorageError, ExecutionError), match=f"{table_path}.*the table is as it was"):
             QbeastTable.for_path(spark, table_path).delete("id % 2 = 0")
+    assert versions(table_path) == before
+
+
+@pytest.mark.parametrize("files", ["Missing", "Corrupt"])
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_rows_are_replaced_where_every_file_can_be_read(spark, table_path, files, vectors):
+    """Old rows of the others would stay beside the new ones."""
+    with_an_unreadable_file(spark, table_path, files, vectors)
+    before = versions(table_path)
+    new = rows_2d(spark, 200).where("id % 2 = 0")
+    with (
+        under(spark, {f"spark.sql.files.ignore{files}Files": "true"}),
+        pytest.raises(Exception, match=table_path),
+    ):
+        save(new, table_path, "overwrite", replaceWhere="id % 2 = 0")
     assert versions(table_path) == before
 
 

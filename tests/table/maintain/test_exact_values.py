@@ -153,6 +153,17 @@ def test_deleting_keeps_the_values_of_the_other_rows(spark, table_path, int96):
     assert numbers(spark, table_path) == [row for row in before if row[0] % 2]
 
 
+def test_replacing_keeps_the_values_of_the_other_rows(spark, table_path):
+    of_another_engine(table_path, int96=False)
+    convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    before = numbers(spark, table_path)
+    new = "SELECT 2L AS id, DATE'1500-01-01' AS day, TIMESTAMP'1500-01-01 12:00:00Z' AS at"
+    with under(spark, OTHER_READS):
+        where = "day = DATE'1500-01-01' AND id % 2 = 0"
+        save(spark.sql(new), table_path, "overwrite", columnsToIndex="id", replaceWhere=where)
+    assert numbers(spark, table_path) == [row for row in before if row[0] % 2 or row[0] == 2]
+
+
 def spelled_twice(spark, path):
     """Two Parquet files with a column that each spells in its own way. Its values are those of `id`."""
     for first, price in ((0, "Price"), (100, "price")):
@@ -160,14 +171,20 @@ def spelled_twice(spark, path):
         rows.write.mode("append").parquet(path)
 
 
-def test_deleting_keeps_values_of_columns_in_another_case(spark, table_path):
+@pytest.mark.parametrize("replaces", [False, True], ids=["delete", "replaceWhere"])
+def test_values_of_columns_in_another_case_stay(spark, table_path, replaces):
+    """A session that tells cases apart reads nulls there, and would write them with the other rows of the file."""
     spelled_twice(spark, table_path)
     table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     (price,) = set(table.df().columns) - {"id"}
     with under(spark, {"spark.sql.caseSensitive": "true"}):
-        table.delete(f"{price} % 2 = 0")
+        if replaces:
+            new = spark.range(0, 200, 2, 1).selectExpr("id", f"id AS {price}")
+            save(new, table_path, "overwrite", columnsToIndex="id", replaceWhere="id % 2 = 0")
+        else:
+            table.delete(f"{price} % 2 = 0")
     kept = sorted(map(tuple, load(spark, table_path).select("id", price).collect()))
-    assert kept == [(each, each) for each in range(1, 200, 2)]
+    assert kept == [(each, each) for each in range(200) if each % 2 or replaces]
 
 
 def test_convert_tells_what_the_files_hold(spark, table_path):

@@ -13,6 +13,7 @@ import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.parquet.ExactParquet;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
+import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
@@ -235,7 +236,7 @@ public final class Transaction extends LaidOutTransaction {
             readWholeTable();
           }
           storeUnlessDeltaWill(command, Rehearsal.asDeltaTakes(session, source.schema()));
-          actions = command.writeAndReturnCommitData(this, laidOut.sparkSession(), Option.empty(), false).actions();
+          actions = actionsOf(command);
           if (isReplaced()) {
             actions = DeltaActions.unclustered(actions, snapshot());
           }
@@ -247,6 +248,25 @@ public final class Transaction extends LaidOutTransaction {
           }
           return null;
         });
+  }
+
+  /**
+   * Runs Delta's command. Where rows give way, it has to find all of them and to keep the others of their files as they are,
+   * whatever the session passes over or reads otherwise. The new rows are read in their own session.
+   */
+  private Seq<Action> actionsOf(WriteIntoDelta command) {
+    SparkSession own = laidOut.sparkSession();
+    if (!DeltaWrites.replacesPart(request.options())) {
+      return command.writeAndReturnCommitData(this, own, Option.empty(), false).actions();
+    }
+    org.apache.spark.sql.classic.SparkSession removing = ExactSession.ofRemoval(own);
+    // Delta reads the table in the session that is active.
+    Seq<Action> all =
+        removing.withActive(
+            ScalaInterop.supplier(
+                () -> command.writeAndReturnCommitData(this, removing, Option.empty(), false).actions()));
+    WriteRequest.forgetVersion(own, removing);
+    return all;
   }
 
   /** Whether the rows that give way are chosen by their weight, be it named or seen in what is gone. */

@@ -24,7 +24,6 @@ import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function0;
 import scala.Option;
@@ -53,9 +52,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
         .open(
             () -> {
               org.apache.spark.sql.classic.SparkSession given = (org.apache.spark.sql.classic.SparkSession) session;
-              org.apache.spark.sql.classic.SparkSession own = given.cloneSession();
-              own.conf().set(SQLConf.IGNORE_MISSING_FILES().key(), "false");
-              own.conf().set(SQLConf.IGNORE_CORRUPT_FILES().key(), "false");
+              org.apache.spark.sql.classic.SparkSession own = ExactSession.ofRemoval(given);
               DeleteFromTable asked = new DeleteFromTable(target(own, path), given.expression(condition));
               // The condition is analyzed where it was written, as a copy of a session lacks some of what it may name.
               DeleteCommand delete = (DeleteCommand) LogicalPlans.analyzed(given, asked);

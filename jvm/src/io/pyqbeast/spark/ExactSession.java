@@ -10,19 +10,37 @@ import org.apache.spark.sql.internal.SQLConf;
  */
 public final class ExactSession {
   /** Spark's own choices. Files of older versions of Spark tell by themselves that their days are of another calendar. */
-  private static final Map<String, String> SETTINGS =
+  private static final Map<String, String> READING =
       Map.of(
           SQLConf.PARQUET_REBASE_MODE_IN_READ().key(), "CORRECTED",
           SQLConf.PARQUET_INT96_REBASE_MODE_IN_READ().key(), "CORRECTED",
           SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION().key(), "false",
-          SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID().key(), "false",
-          SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+          SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID().key(), "false");
+
+  private static final Map<String, String> EVERY_FILE =
+      Map.of(SQLConf.IGNORE_MISSING_FILES().key(), "false", SQLConf.IGNORE_CORRUPT_FILES().key(), "false");
 
   private ExactSession() {}
 
+  private static SparkSession copy(org.apache.spark.sql.SparkSession session, Map<String, String> settings) {
+    SparkSession copy = ((SparkSession) session).cloneSession();
+    settings.forEach(copy.conf()::set);
+    return copy;
+  }
+
   public static SparkSession of(org.apache.spark.sql.SparkSession session) {
-    SparkSession exact = ((SparkSession) session).cloneSession();
-    SETTINGS.forEach(exact.conf()::set);
+    SparkSession exact = copy(session, READING);
+    exact.conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+    return exact;
+  }
+
+  /**
+   * One in which Delta's own commands take rows away: it reads every file that it needs or fails, and what is in the files.
+   * Conditions are computed by the policy of the session itself.
+   */
+  public static SparkSession ofRemoval(org.apache.spark.sql.SparkSession session) {
+    SparkSession exact = copy(session, READING);
+    EVERY_FILE.forEach(exact.conf()::set);
     return exact;
   }
 
