@@ -187,6 +187,20 @@ def test_values_of_columns_in_another_case_stay(spark, table_path, replaces):
     assert kept == [(each, each) for each in range(200) if each % 2 or replaces]
 
 
+def test_structs_without_a_known_field_stay(spark, table_path):
+    """By a setting of Spark 4.1 and later they are nulls, and files of the structs would be written anew with these."""
+    for first in (0, 100):
+        rows = spark.range(first, first + 100, 1, 1).selectExpr("id", "struct(id AS a) AS s")
+        save(rows, table_path, columnsToIndex="id")
+    mapped = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    for change in (mapped, "ADD COLUMN s.b BIGINT", "DROP COLUMN s.a"):
+        spark.sql(f"ALTER TABLE delta.`{table_path}` {change}")
+    before = load(spark, table_path).where("s IS NULL").count()
+    with under(spark, {"spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing": "true"}):
+        assert QbeastTable.for_path(spark, table_path).optimize()
+    assert load(spark, table_path).where("s IS NULL").count() == before
+
+
 def test_convert_tells_what_the_files_hold(spark, table_path):
     of_another_engine(table_path, int96=False)
     with under(spark, {**OTHER_READS, **LEGACY}):

@@ -15,7 +15,9 @@ public final class ExactSession {
           SQLConf.PARQUET_REBASE_MODE_IN_READ().key(), "CORRECTED",
           SQLConf.PARQUET_INT96_REBASE_MODE_IN_READ().key(), "CORRECTED",
           SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION().key(), "false",
-          SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID().key(), "false");
+          SQLConf.IGNORE_MISSING_PARQUET_FIELD_ID().key(), "false",
+          // From Spark 4.1 on. It says whether a struct is null that has none of the fields that are asked for.
+          "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing", "false");
 
   private static final Map<String, String> EVERY_FILE =
       Map.of(SQLConf.IGNORE_MISSING_FILES().key(), "false", SQLConf.IGNORE_CORRUPT_FILES().key(), "false");
