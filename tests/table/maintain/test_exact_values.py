@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyqbeast import QbeastTable, bridge, convert
+from pyqbeast import QbeastError, QbeastTable, bridge, convert
 from tests.spark_session import under
 from tests.table.help import holds, ids_of_each, load, log_entries, save
 from tests.table.relogged import relogged
@@ -207,3 +208,30 @@ def test_convert_tells_what_the_files_hold(spark, table_path):
         convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     assert set(bounds(table_path)) == {("1500-01-01T12:00:00.000Z", "1500-01-01T12:00:00.000Z")}
     holds(spark, table_path)
+
+
+def test_convert_tells_of_columns_in_another_case(spark, table_path):
+    """As all null they would be left out by every condition on them, in every session."""
+    spelled_twice(spark, table_path)
+    with under(spark, {"spark.sql.caseSensitive": "true"}):
+        convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    assert ids_of_each([load(spark, table_path).where(f"price = {each}") for each in (50, 150)]) == [
+        [50],
+        [150],
+    ]
+    holds(spark, table_path)
+
+
+def test_convert_passes_over_no_file(spark, table_path):
+    """Its statistics would tell of the rows that could be read."""
+    spelled_twice(spark, table_path)
+    victim = min(Path(table_path).glob("*.parquet"))
+    content = victim.read_bytes()
+    victim.write_bytes(content[:4] + bytes(100) + content[104:])
+    victim.with_name(f".{victim.name}.crc").unlink()
+    with (
+        under(spark, {"spark.sql.files.ignoreCorruptFiles": "true"}),
+        pytest.raises(QbeastError, match=re.escape(table_path)),
+    ):
+        convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    assert not list(Path(table_path).glob("_delta_log/*.json"))

@@ -46,9 +46,14 @@ public final class ExactSession {
     return exact;
   }
 
-  /** One in which Delta's own commands tell moments exactly in statistics: in UTC, since offsets lack their seconds. */
+  /**
+   * One in which Delta's own commands tell statistics that hold for everybody: of every file, of columns in whatever case it
+   * spells them, and with moments in UTC, since offsets lack their seconds.
+   */
   public static SparkSession ofStatistics(org.apache.spark.sql.SparkSession session) {
     SparkSession exact = of(session);
+    EVERY_FILE.forEach(exact.conf()::set);
+    exact.conf().set(SQLConf.CASE_SENSITIVE().key(), "false");
     exact.conf().set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
     return exact;
   }
