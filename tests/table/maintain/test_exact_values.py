@@ -100,13 +100,37 @@ def test_repair_tells_old_moments_exactly(spark, table_path, session):
 
 
 @pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
-def test_deleting_by_index_keeps_the_bounds(spark, table_path, session):
-    rows = spark.range(7, 9, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at")
-    save(rows, table_path, columnsToIndex="id")
+@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("how", ["delete", "delete_rows", "replaceWhere"])
+def test_rows_that_go_leave_the_bounds(spark, table_path, session, vectors, how):
+    """Delta parses them and tells them anew. What is parsed of a version may be what another session has parsed."""
+    if how == "delete_rows" and vectors == "false":
+        pytest.skip("takes vectors")
+    rows = spark.range(7, 9, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at", "1.50 AS price")
+    save(rows, table_path, columnsToIndex="id", **{"delta.enableDeletionVectors": vectors})
     (file,) = bridge.TableLog(spark, table_path).files()
+    table = QbeastTable.for_path(spark, table_path)
     with under(spark, session):
-        QbeastTable.for_path(spark, table_path).delete_rows(file.path, [0])
-    assert bounds(table_path) == [(TOLD, TOLD)] * 2
+        spark.sql(f"DELETE FROM delta.`{table_path}` WHERE at = TIMESTAMP'2000-01-01 00:00:00'")
+        if how == "delete":
+            table.delete("id = 7")
+        elif how == "delete_rows":
+            table.delete_rows(file.path, [0])
+        else:
+            save(
+                table.df().where("id = 7"),
+                table_path,
+                "overwrite",
+                columnsToIndex="id",
+                replaceWhere="id = 7",
+            )
+    assert len(bounds(table_path)) > 1
+    assert set(bounds(table_path)) == {(TOLD, TOLD)}
+    assert ids_of_each([load(spark, table_path).where(ASKED[0])]) == [
+        [8] if how != "replaceWhere" else [7, 8]
+    ]
+    for add in log_entries(table_path, "add"):
+        assert '"price":1.50' in add["stats"]
     holds(spark, table_path)
 
 

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.StoredRows;
-import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
+import io.pyqbeast.statistics.KeptBounds;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -175,19 +175,15 @@ public final class RowDeletion {
     try {
       TouchedFileWithDV touched =
           new TouchedFileWithDV(file.path(), file, descriptor, descriptor.cardinality() - file.numDeletedRecords());
-      // Delta tells the file's statistics anew, in the session that is active.
-      org.apache.spark.sql.classic.SparkSession exact = ExactSession.ofStatistics(session);
       Tuple2<Seq<FileAction>, scala.collection.immutable.Map<String, Object>> changes =
-          exact.withActive(
-              ScalaInterop.supplier(
-                  () ->
-                      DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
-                          exact, ScalaInterop.seq(List.of(touched)), transaction.snapshot(),
-                          transaction.snapshot().getDataSkippingStringPrefixLength())));
+          DMLWithDeletionVectorsHelper$.MODULE$.processUnmodifiedData(
+              session, ScalaInterop.seq(List.of(touched)), transaction.snapshot(),
+              transaction.snapshot().getDataSkippingStringPrefixLength());
       transaction.registerSQLMetrics(session, metrics(ScalaInterop.map(changes._2())));
       List<Action> actions = new ArrayList<>(ScalaInterop.list(changes._1()));
       transaction.commit(
-          ScalaInterop.seq(actions), new DeltaOperations.Delete(ScalaInterop.seq(List.of())),
+          KeptBounds.in(ScalaInterop.seq(actions), List.of(file)),
+          new DeltaOperations.Delete(ScalaInterop.seq(List.of())),
           RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(transaction.snapshot(), ScalaInterop.map(Map.of())));
     } catch (Throwable e) {
       transaction.discardAfter(e, Set.of(descriptor.absolutePath(transaction.deltaLog().dataPath()).toString()));

@@ -18,6 +18,7 @@ import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
+import io.pyqbeast.statistics.KeptBounds;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -266,7 +267,7 @@ public final class Transaction extends LaidOutTransaction {
             ScalaInterop.supplier(
                 () -> command.writeAndReturnCommitData(this, removing, Option.empty(), false).actions()));
     WriteRequest.forgetVersion(own, removing);
-    return all;
+    return KeptBounds.in(all, snapshot());
   }
 
   /** Whether the rows that give way are chosen by their weight, be it named or seen in what is gone. */

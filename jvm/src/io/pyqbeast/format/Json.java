@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
 
@@ -17,9 +18,15 @@ public final class Json {
   /** A long has at most so many. */
   private static final int MOST_DIGITS = 19;
 
-  private static final ObjectMapper MAPPER =
+  private static final JsonMapper MAPPER =
       JsonMapper.builder(JsonFactory.builder().streamReadConstraints(bounds()).build())
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS, DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
+          .build();
+
+  private static final ObjectMapper EVERY_DIGIT =
+      MAPPER.rebuild()
+          .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+          .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
           .build();
 
   private Json() {}
@@ -29,8 +36,17 @@ public final class Json {
    * refuses.
    */
   public static JsonNode read(String text) {
+    return read(text, MAPPER);
+  }
+
+  /** The same, whose numbers keep all their digits when the value is written again. */
+  public static JsonNode readExactly(String text) {
+    return read(text, EVERY_DIGIT);
+  }
+
+  private static JsonNode read(String text, ObjectMapper mapper) {
     try {
-      JsonNode value = text == null ? MissingNode.getInstance() : MAPPER.readTree(text);
+      JsonNode value = text == null ? MissingNode.getInstance() : mapper.readTree(text);
       return isFinite(value) ? value : MissingNode.getInstance();
     } catch (JsonProcessingException e) {
       return MissingNode.getInstance();

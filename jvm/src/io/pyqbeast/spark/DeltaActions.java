@@ -44,6 +44,14 @@ public final class DeltaActions {
         file.backReference(), file.amtPassthrough());
   }
 
+  /** A file of which the log tells other statistics. */
+  public static AddFile withStatistics(AddFile file, String statistics) {
+    return file.copy(
+        file.path(), file.partitionValues(), file.size(), file.modificationTime(), file.dataChange(), statistics,
+        file.tags(), file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
+        file.backReference(), file.amtPassthrough());
+  }
+
   /** A file with more tags than it has, or with other values of these. */
   public static AddFile withTags(AddFile file, Map<String, String> tags) {
     Map<String, String> all = new HashMap<>(ScalaInterop.map(file.tagsOrEmpty()));
