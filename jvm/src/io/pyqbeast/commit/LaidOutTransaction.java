@@ -5,7 +5,6 @@ import io.pyqbeast.parquet.ExactParquet;
 import io.pyqbeast.parquet.PartedFiles;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
-import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.statistics.StatisticsOfJob;
@@ -29,7 +28,6 @@ import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Tuple2;
@@ -137,7 +135,7 @@ abstract class LaidOutTransaction extends SureTransaction {
   public Seq<FileAction> writeFiles(
       Dataset<?> data, Option<DeltaOptions> given, boolean isOptimize, Seq<Constraint> constraints) {
     if (data != source) {
-      return write(Rows.OF_DELTA, given.isEmpty() ? exact(data.toDF()) : data, given, constraints);
+      return write(Rows.OF_DELTA, data, given, constraints);
     }
     if (!rehearsal.identityColumns().isEmpty()) {
       setTrackHighWaterMarks(rehearsal.identityColumns());
@@ -150,12 +148,6 @@ abstract class LaidOutTransaction extends SureTransaction {
                 LogicalPlans.together(ScalaInterop.list(constraints), ScalaInterop.list(rehearsal.checks())))
             : constraints;
     return write(Rows.LAID_OUT, laidOut, given, checked);
-  }
-
-  /** Rows of the table as its files hold them. A session that tells cases apart reads nulls of names in another case. */
-  private static Dataset<Row> exact(Dataset<Row> rows) {
-    return Frames.of(
-        rows.sparkSession(), LogicalPlans.replaced(Frames.plan(rows), LogicalRelation.class, LogicalPlans::exact));
   }
 
   /** Writes rows that are in the table already, laid out anew. */

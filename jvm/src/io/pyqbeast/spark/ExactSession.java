@@ -37,12 +37,13 @@ public final class ExactSession {
   }
 
   /**
-   * One in which Delta's own commands take rows away: it reads every file that it needs or fails, and what is in the files.
-   * Conditions are computed by the policy of the session itself.
+   * One in which Delta's own commands take rows away: it reads every file that it needs or fails, and what is in the files,
+   * in whatever case they spell their columns. Conditions are computed by the policy of the session itself.
    */
   public static SparkSession ofRemoval(org.apache.spark.sql.SparkSession session) {
     SparkSession exact = copy(session, READING);
     EVERY_FILE.forEach(exact.conf()::set);
+    exact.conf().set(SQLConf.CASE_SENSITIVE().key(), "false");
     return exact;
   }
 
