@@ -12,7 +12,6 @@ import io.pyqbeast.statistics.WrittenFiles;
 import io.pyqbeast.statistics.WrittenWeight;
 import java.util.List;
 import java.util.Map;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -119,12 +118,8 @@ abstract class LaidOutTransaction extends SureTransaction {
     }
     tracker = null;
     WrittenWeight weight = isCounted ? WrittenWeight.of(metadata(), ScalaInterop.list(output)) : null;
-    if (deltas._1().isEmpty() && (weight == null || !partitions.isEmpty())) {
+    if (!partitions.isEmpty() || (deltas._1().isEmpty() && weight == null)) {
       return deltas;
-    }
-    if (!partitions.isEmpty()) {
-      Configuration hadoop = deltaLog().newDeltaHadoopConf();
-      return new Tuple2<>(Option.apply(StatisticsOfJob.ofPartitions(deltas._1().get(), hadoop)), deltas._2());
     }
     tracker = StatisticsOfJob.of(deltas._1(), deltaLog().newDeltaHadoopConf(), folder, output, weight);
     return new Tuple2<>(Option.apply(tracker), deltas._2());

@@ -5,6 +5,7 @@ import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.statistics.StatisticsOfJob;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -16,8 +17,10 @@ import java.util.function.LongFunction;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.delta.CurrentTransactionInfo;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -35,7 +38,10 @@ import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
+import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.delta.util.FileNames;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -133,6 +139,19 @@ class SureTransaction extends OptimisticTransaction {
     }
     landed = OptionalLong.of(attempted);
     return Option.apply(attempted);
+  }
+
+  /** What Delta counts of files is told by statistics that hold in any session. */
+  @Override
+  public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
+      getOptionalStatsTrackerAndStatsCollection(
+          Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
+    Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
+        super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
+    return deltas._1().isEmpty()
+        ? deltas
+        : new Tuple2<>(
+            Option.apply(StatisticsOfJob.exact(deltas._1().get(), deltaLog().newDeltaHadoopConf())), deltas._2());
   }
 
   @Override

@@ -8,16 +8,11 @@ import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.statistics.KeptBounds;
-import io.pyqbeast.statistics.StatisticsOfJob;
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Column;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -29,14 +24,10 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
-import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
-import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function0;
 import scala.Option;
-import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
@@ -144,20 +135,6 @@ public final class WatchedCommand implements TransactionExecutionObserver {
         discardAfter(e, actions);
         throw e;
       }
-    }
-
-    /** Rows that Delta writes again are told of by statistics that hold in any session. */
-    @Override
-    public Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>>
-        getOptionalStatsTrackerAndStatsCollection(
-            Seq<Attribute> output, Path folder, StructType partitions, Dataset<Row> data) {
-      Tuple2<Option<DeltaJobStatisticsTracker>, Option<StatisticsCollection>> deltas =
-          super.getOptionalStatsTrackerAndStatsCollection(output, folder, partitions, data);
-      if (deltas._1().isEmpty()) {
-        return deltas;
-      }
-      Configuration hadoop = deltaLog().newDeltaHadoopConf();
-      return new Tuple2<>(Option.apply(StatisticsOfJob.ofPartitions(deltas._1().get(), hadoop)), deltas._2());
     }
   }
 

@@ -52,9 +52,8 @@ public final class ExactSession {
    * spells them, and with moments in UTC, since offsets lack their seconds.
    */
   public static SparkSession ofStatistics(org.apache.spark.sql.SparkSession session) {
-    SparkSession exact = of(session);
-    EVERY_FILE.forEach(exact.conf()::set);
-    exact.conf().set(SQLConf.CASE_SENSITIVE().key(), "false");
+    SparkSession exact = ofRemoval(session);
+    exact.conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
     exact.conf().set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
     return exact;
   }

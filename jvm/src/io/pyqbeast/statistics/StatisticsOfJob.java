@@ -41,7 +41,7 @@ public final class StatisticsOfJob extends DeltaJobStatisticsTracker {
   }
 
   /**
-   * @param delta Delta's own tracker; none where the session wants no statistics
+   * @param delta Delta's own tracker, already exact; none where the session wants no statistics
    * @param weight of the rows, where they are laid out and their blocks counted; null where they are not
    */
   public static StatisticsOfJob of(
@@ -52,19 +52,16 @@ public final class StatisticsOfJob extends DeltaJobStatisticsTracker {
       WrittenWeight weight) {
     if (delta.isDefined()) {
       DeltaJobStatisticsTracker known = delta.get();
-      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), exact(known), true, weight);
+      return new StatisticsOfJob(hadoop, known.path(), known.dataCols(), known.statsColExpr(), true, weight);
     }
     Expression none = Literal$.MODULE$.create(null, DataTypes.StringType);
     return new StatisticsOfJob(hadoop, folder, output, none, false, weight);
   }
 
-  /** Delta's own tracker, for rows in partitions, with statistics that hold in any session. */
-  public static DeltaJobStatisticsTracker ofPartitions(DeltaJobStatisticsTracker delta, Configuration hadoop) {
-    return new DeltaJobStatisticsTracker(hadoop, delta.path(), delta.dataCols(), exact(delta));
-  }
-
-  private static Expression exact(DeltaJobStatisticsTracker delta) {
-    return ExactTimes.in(withoutBrokenTexts(delta.statsColExpr()));
+  /** Delta's own tracker, with statistics that hold in any session. */
+  public static DeltaJobStatisticsTracker exact(DeltaJobStatisticsTracker delta, Configuration hadoop) {
+    Expression statistics = ExactTimes.in(withoutBrokenTexts(delta.statsColExpr()));
+    return new DeltaJobStatisticsTracker(hadoop, delta.path(), delta.dataCols(), statistics);
   }
 
   /** A text that is no UTF-8 has no bound: JSON would hold another text, by which readers leave files out. */
