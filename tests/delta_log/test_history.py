@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import shutil
 
 import fsspec
@@ -106,6 +107,28 @@ def test_a_history_begins_at_the_oldest_checkpoint_or_at_the_most(golden, tmp_pa
     # The checkpoint does not say what made it.
     begun = dataclasses.replace(whole[1], timestamp=None, operation="")
     assert read_history(IndexedSnapshot.read(table)) == [begun, *whole[2:]]
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_revisions_may_stand_behind_the_files_that_they_tell_of(golden, tmp_path, checkpoint):
+    """Spark makes checkpoints in any order, and a later overwrite has dropped the revision."""
+    table = tmp_path / "table"
+    shutil.copytree(golden("qbeast/a_linear2d") / "table", table)
+    log = table / "_delta_log"
+    first = log / f"{0:020}.json"
+    actions = [json.loads(line) for line in first.read_text().splitlines()]
+    files_first = sorted(actions, key=lambda action: "add" not in action)
+    stored = [action for action in files_first if not (checkpoint and "commitInfo" in action)]
+    first.write_text("\n".join(map(json.dumps, stored)))
+    if checkpoint:
+        first.rename(log / f"{0:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json")
+    metadata = next(action["metaData"] for action in actions if "metaData" in action)
+    kept = metadata["configuration"]
+    revision = {**json.loads(kept.pop("qbeast.revision.1")), "revisionID": 2}
+    kept.update({"qbeast.revision.2": json.dumps(revision), "qbeast.lastRevisionID": "2"})
+    (log / f"{1:020}.json").write_text(json.dumps({"metaData": metadata}))
+    beginning, after = read_history(IndexedSnapshot.read(table))
+    assert beginning.unindexed_files == 0 < beginning.files == after.files
 
 
 def test_commits_of_another_store_are_read_at_once(golden, monkeypatch):

@@ -75,11 +75,16 @@ def _read(index: IndexedSnapshot, storage_options: locations.Options) -> list[Ve
     readable = readable_versions(table, storage_options)
     first = max(readable.start, version - MOST_VERSIONS + 1) if version in readable else version
     beginning = find_log_files(table, first, options=storage_options)
-    live = _CountedFiles(index.revisions)
     replay = Replay()
-    replay.live = live
     for path in beginning.checkpoint[:1]:
-        _apply(checkpoint_actions(beginning), replay, live, path)
+        for action in checkpoint_actions(beginning):
+            replay.apply(action, path)
+    live = _CountedFiles(index.revisions)
+    live.learn(replay.metadata.configuration)
+    # A checkpoint may have the revisions behind the files that they tell of.
+    for key, file in replay.live.items():
+        live[key] = file
+    replay.live = live
     info = {} if beginning.commits else _info_beside_checkpoint(beginning)
     for path, actions in commits_one_by_one(beginning, beginning.commits):
         info = _apply(actions, replay, live, path)
@@ -103,9 +108,10 @@ def _info_beside_checkpoint(files: LogFiles) -> Action:
 
 
 def _apply(actions: Iterator[Action], replay: Replay, live: _CountedFiles, source: str) -> Action:
-    """Applies actions of the log, and returns what a commit among them says of itself."""
+    """Applies the actions of a commit, and returns what it says of itself."""
     info: Action = {}
-    for action in actions:
+    # The revisions come first: they tell whether the tags of files can be used.
+    for action in sorted(actions, key=lambda action: "metaData" not in action):
         replay.apply(action, source)
         if "metaData" in action:
             live.learn(replay.metadata.configuration)
