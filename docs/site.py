@@ -31,7 +31,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Leads links to pages of the site."""
+    """Leads links to pages of the site, and gives the tables of pairs the room of the table of contents."""
+    if page.file.src_uri == "concurrency.md":
+        page.meta["hide"] = ["toc"]
     return _LINK.sub(lambda link: f"]({page_of(link[1])}", markdown)
 
 

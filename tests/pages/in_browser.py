@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import re
 import threading
 from pathlib import Path
 
@@ -67,11 +68,41 @@ def test_pages_open_and_ask_nobody_else(pages, address, scheme, width):
             take_screenshot(page, SHOTS, f"{name[:-5]}_{scheme}_{width}", full_page=False)
 
 
-def test_the_search_finds_a_name(pages, address):
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("key_granularity", "api.html#"),
+        ("spark.qbeast.progress", "life.html#"),
+        ("sampleFractions", "indexing.html#"),
+        ("smallest_group", "tolerance.html#"),
+        ("QbeastTable", "api.html#pyqbeast.QbeastTable"),
+    ],
+)
+def test_the_search_finds_a_name(pages, address, name, place):
     page = pages.new_page()
     page.goto(address)
     page.locator(".md-search__input").click()
-    page.keyboard.type("key_granularity")
-    found = page.locator(".md-search-result__link").first
-    found.wait_for()
-    assert "html" in found.get_attribute("href")
+    page.keyboard.type(name)
+    page.locator(".md-search-result__link").first.wait_for()
+    # What is found is put in order as the pages are looked through.
+    page.wait_for_timeout(1000)
+    found = page.locator(".md-search-result__item").evaluate_all(
+        "items => items.slice(0, 3).flatMap(item => [...item.querySelectorAll('a')].map(link => link.href))"
+    )
+    assert any(place in _bare(link) for link in found), found
+
+
+@pytest.mark.parametrize("width", [1400, 1900])
+def test_the_tables_of_writers_are_seen_whole(pages, address, width):
+    page = pages.new_page(width=width)
+    page.goto(address + "concurrency.html")
+    hidden = page.locator(".md-typeset__scrollwrap").evaluate_all(
+        "boxes => boxes.map(box => box.scrollWidth - box.clientWidth)"
+    )
+    assert hidden and max(hidden) == 0
+    take_screenshot(page, SHOTS, f"concurrency_light_{width}", full_page=False)
+
+
+def _bare(link: str) -> str:
+    """The address without the words that the page shall mark."""
+    return re.sub(r"\?h=[^#]*", "", link)
