@@ -99,7 +99,8 @@ def test_the_tables_of_writers_are_seen_whole(pages, address, width):
     hidden = page.locator(".md-typeset__scrollwrap").evaluate_all(
         "boxes => boxes.map(box => box.scrollWidth - box.clientWidth)"
     )
-    assert hidden and max(hidden) == 0
+    assert hidden
+    assert max(hidden) == 0
     take_screenshot(page, SHOTS, f"concurrency_light_{width}", full_page=False)
 
 
