@@ -58,33 +58,25 @@ def test_the_core_needs_numpy_only():
     import_all("pyqbeast.core", allowed="pyqbeast numpy")
 
 
-def test_logs_and_vectors_need_no_spark():
+def test_what_reads_and_writes_files_needs_no_spark():
+    """Logs, vectors, scans and arrays need no extra either."""
     import_all(
-        "pyqbeast.delta pyqbeast.delta_log pyqbeast.deletion_vectors",
-        refused="pyspark py4j delta " + OF_EXTRAS,
+        "pyqbeast.delta pyqbeast.delta_log pyqbeast.deletion_vectors pyqbeast.scanning pyqbeast.tiledb",
+        refused=f"{OF_SPARK} {OF_EXTRAS}",
+        left_out=f"{WEB} pyqbeast.tiledb.spark",
     )
-
-
-def test_scans_need_no_spark():
-    import_all("pyqbeast.scanning", refused="pyspark py4j delta pandas " + OF_EXTRAS)
 
 
 def test_pictures_need_no_spark():
     import_all("pyqbeast.plot", refused="pyspark py4j delta")
 
 
-def test_arrays_need_no_spark():
-    import_all(
-        "pyqbeast.tiledb", refused="pyspark py4j delta " + OF_EXTRAS, left_out=f"{WEB} pyqbeast.tiledb.spark"
-    )
+def test_commands_load_without_spark():
+    import_all("pyqbeast.cli", refused=OF_SPARK)
 
 
 def test_tables_on_spark_need_one_extra():
     import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} {FILTERS} pyqbeast.cli. pyqbeast.plot.draw.")
-
-
-def test_commands_load_without_spark():
-    import_all("pyqbeast.cli", refused=OF_SPARK)
 
 
 def test_what_runs_on_spark_says_what_to_install(monkeypatch):
