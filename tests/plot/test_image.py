@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from pyqbeast import plot
-from pyqbeast.plot.draw import charts, fonts, image
+from pyqbeast.plot.draw import fonts, image
 from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
@@ -42,6 +42,9 @@ def test_labels_do_not_lie_over_each_other(size, longest):
 
 def test_what_is_counted_has_whole_numbers_on_its_axis(tmp_path):
     """Levels, files, and deleted rows, where there is one or two of them."""
+    # Bokeh takes over a second to import: not in each process that collects tests.
+    from pyqbeast.plot.draw import charts
+
     picture = gather_table(indexed_table(tmp_path, pa.table({"id": [1, 2, 3]})))
     axes = Figure().subplots()
     image._draw_levels(axes, picture.trees[0])
