@@ -17,7 +17,7 @@ from pyqbeast.core.otree.tree import MAX_DEPTH, ROOM, SampledRows, build_tree
 from tests.core.geometry import contains
 from tests.core.otree.examples import cube_sizes, samples, uniform_rows
 
-quick = settings(max_examples=60)
+quick = settings(max_examples=30)
 
 
 @st.composite
