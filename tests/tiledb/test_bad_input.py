@@ -38,8 +38,9 @@ from tests.tiledb.arrays import golden_arrays, one_dimension
 from tests.tiledb.damage import damaged, damaged_within
 from tests.tiledb.encrypted import ENCRYPTED, KEY
 
-#: The whole of it is hundreds of variants per file; here each file gets some, by its name.
-CUTS, CHANGES, DEEP_CHANGES, FILES = 1, 1, 2, 3
+#: The whole of it is hundreds of variants per file; here some files of each array get one or two, by its name. `make
+#: parsers` attacks what reads them for as long as one likes.
+FILES = 2
 MOST_BYTES = 256 * 2**20
 
 
@@ -59,20 +60,16 @@ def _touch_everything(uri, key):
 
 
 def _variants(name, good, array, schemas, rng):
-    for i in rng.sample(range(20), CUTS):
-        yield good[: len(good) * i // 20]
-    for _ in range(CHANGES):
-        yield damaged(good, rng)
+    yield damaged(good, rng) if rng.randrange(2) else good[: len(good) * rng.randrange(20) // 20]
     tiles = name.startswith(("__schema/", "__meta/")) or name.endswith(".del") or name in schemas
     # Before version 12 a footer cannot be written.
     if tiles and array.schema.version >= 12:
-        for _ in range(DEEP_CHANGES):
-            yield damaged_within(good, schemas.get(name), array.key, rng)
+        yield damaged_within(good, schemas.get(name), array.key, rng)
 
 
 @contextlib.contextmanager
-def little_memory():
-    """What happens inside takes no more than `MOST_BYTES`.
+def little_memory(most=MOST_BYTES):
+    """What happens inside takes no more than so many bytes.
 
     Linux counts what a process takes, Arrow's memory too. `tracemalloc` elsewhere makes the tests three times as slow.
     """
@@ -82,13 +79,13 @@ def little_memory():
         tracemalloc.start()
         try:
             yield
-            assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+            assert tracemalloc.get_traced_memory()[1] < most
         finally:
             tracemalloc.stop()
         return
     before = _peak()
     yield
-    assert _peak() - before < MOST_BYTES
+    assert _peak() - before < most
 
 
 def _peak():
@@ -97,8 +94,8 @@ def _peak():
 
 
 def test_much_memory_is_noticed():
-    with pytest.raises(AssertionError), little_memory():
-        np.ones(MOST_BYTES + 2**24, np.int8)
+    with pytest.raises(AssertionError), little_memory(MOST_BYTES // 8):
+        np.ones(MOST_BYTES // 4, np.int8)
 
 
 @pytest.mark.parametrize("array_name", golden_arrays())
@@ -343,12 +340,12 @@ def test_arguments_of_any_kind_are_taken_or_refused_as_input(golden, case):
     names = list(array.schema.fields)
     asked = [{"where": value} for value in VALUES] + [{"box": value} for value in VALUES if value is not None]
     asked += [{"columns": value} for value in VALUES] + [{"columns": [value]} for value in VALUES]
+    for value in VALUES:
+        asked += [{"where": [(names[0], value, 1)]}, {"where": [(value, "<", 1)]}]
+        asked += [{"where": [(names[0], op, value)]} for op in (">=", "!=", "is null")]
     for name, value in itertools.product(names, VALUES):
-        asked += [{"where": [(name, op, value)]} for op in ("<", ">=", "==", "!=", "is null")]
         asked += [
-            {"where": [(name, "in", [value])]},
-            {"where": [(name, value, 1)]},
-            {"where": [(value, "<", 1)]},
+            {"where": [(name, op, cells)]} for op, cells in (("<", value), ("==", value), ("in", [value]))
         ]
         asked += [{"box": {name: (value, None)}}, {"box": {name: (None, value)}}, {"box": {name: value}}]
     for arguments in asked:

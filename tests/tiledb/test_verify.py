@@ -24,7 +24,7 @@ from pyqbeast.tiledb import (
 from pyqbeast.tiledb.filters import Md5
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.write.commit import commit_fragments
-from tests.tiledb.arrays import golden_arrays, one_dimension
+from tests.tiledb.arrays import consolidate, golden_arrays, one_dimension
 from tests.tiledb.encrypted import ENCRYPTED, KEY
 
 
@@ -212,7 +212,7 @@ def test_arrays_of_the_library_are_in_order(tmp_path, dtype, writes):
         with oracle.open(uri, "w") as array:
             array[start : start + len(values)] = np.array(values, dtype)
         assert _problems(uri) == []
-    oracle.consolidate(uri)
+    consolidate(uri)
     oracle.vacuum(uri)
     assert _problems(uri) == []
 

@@ -33,7 +33,7 @@ def _comparable(kind):
 
 @pytest.mark.parametrize("name", SPARSE)
 def test_pruned_reads_equal_filtered_full_reads(golden, name):
-    """Predicates on all columns of every golden array by all operators in turn, alone and in pairs, at two times."""
+    """Predicates on columns of every golden array by the operators in turn, alone and in pairs, at two times."""
     uri, rng = golden(name), random.Random(name)
     seen = []
     for timestamp in (None, 10):
@@ -46,7 +46,7 @@ def test_pruned_reads_equal_filtered_full_reads(golden, name):
         columns = [name for name in full.column_names if _comparable(full[name].type)]
         asked = itertools.cycle(rng.sample(columns, len(columns)))
         operators = {name: itertools.cycle(rng.sample(OPERATORS, len(OPERATORS))) for name in columns}
-        for number in range(20):
+        for number in range(10):
             names = [next(asked) for _ in range(1 + number % 2)]
             where = [_predicate(rng, full, name, next(operators[name])) for name in names]
             expected = full

@@ -94,7 +94,7 @@ def _spans(nanoseconds):
 
 
 @pytest.mark.parametrize("unit", MOMENTS)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.data(), st.sampled_from([*COMPARISONS]))
 def test_times(arrays, unit, data, word):
     array, nanoseconds = arrays[unit], data.draw(_nanoseconds(unit))
@@ -154,22 +154,28 @@ def test_values_between_two_that_a_column_can_hold(tmp_path, word):
                 assert array.read(["x"], where=[(name, "in", [told, of(1)])])["x"].to_pylist() == [1]
 
 
-@pytest.mark.parametrize("word", COMPARISONS)
-@pytest.mark.parametrize(
-    "number", [Decimal("1.5"), Fraction(-3, 2), 10**30, -(10**30), 2**63, Decimal(1), 1.0, np.int8(1)]
-)
-def test_numbers_of_any_type(tmp_path, word, number):
+@pytest.fixture(scope="module")
+def whole_numbers(tmp_path_factory):
+    """An array with a dimension and an attribute of whole numbers, -2 to 2."""
+    uri = str(tmp_path_factory.mktemp("numbers"))
     schema = ArraySchema(
         (dimension("x", Datatype.INT64, (-9, 9)),), (attribute("i", Datatype.INT8),), capacity=1
     )
-    create_array(str(tmp_path), schema)
-    write_array(str(tmp_path), pa.table({"x": [*CELLS], "i": pa.array(CELLS, pa.int8())}))
-    array = tiledb.open_array(str(tmp_path))
-    for column in ("x", "i"):
-        expected = [cell for cell in CELLS if COMPARISONS[word](cell, number)]
-        assert array.read(["x"], where=[(column, word, number)])["x"].to_pylist() == expected
-        same = [cell for cell in CELLS if cell == number]
-        assert array.read(["x"], where=[(column, "in", [number])])["x"].to_pylist() == same
+    create_array(uri, schema)
+    write_array(uri, pa.table({"x": [*CELLS], "i": pa.array(CELLS, pa.int8())}))
+    return tiledb.open_array(uri)
+
+
+@pytest.mark.parametrize("column", ["x", "i"])
+@pytest.mark.parametrize(
+    "number", [Decimal("1.5"), Fraction(-3, 2), 10**30, -(10**30), 2**63, Decimal(1), 1.0, np.int8(1)]
+)
+def test_numbers_of_any_type(whole_numbers, number, column):
+    for word, compare in COMPARISONS.items():
+        expected = [cell for cell in CELLS if compare(cell, number)]
+        assert whole_numbers.read(["x"], where=[(column, word, number)])["x"].to_pylist() == expected, word
+    same = [cell for cell in CELLS if cell == number]
+    assert whole_numbers.read(["x"], where=[(column, "in", [number])])["x"].to_pylist() == same
 
 
 def test_what_is_no_such_value(arrays):
@@ -242,6 +248,21 @@ def test_one_of_some_floats_is_equal_to_one_of_them(tmp_path, kind):
     assert found("in", [math.nan, -0.0, None, 1.0]) == [0, 1, 3]
 
 
+@pytest.fixture(scope="module")
+def floats(tmp_path_factory):
+    """For each type of floats an array with a dimension and an attribute of the same ones; and these."""
+    made = {}
+    for kind in (Datatype.FLOAT32, Datatype.FLOAT64):
+        uri = str(tmp_path_factory.mktemp("floats"))
+        low, high = np.finfo(kind.dtype).min.item(), np.finfo(kind.dtype).max.item()
+        cells = np.array([low, -(2.0**53), -1, 0.1, 1 / 3, 2**24, 5e8, 1e17, 1e30, high], kind.dtype)
+        schema = ArraySchema((dimension("y", kind, (low, high)),), (attribute("f", kind),), capacity=2)
+        create_array(uri, schema)
+        write_array(uri, pa.table({"y": cells, "f": cells}))
+        made[kind] = tiledb.open_array(uri), cells
+    return made
+
+
 @pytest.mark.parametrize(
     ("number", "nearest"),
     [
@@ -262,14 +283,9 @@ def test_one_of_some_floats_is_equal_to_one_of_them(tmp_path, kind):
     ids=lambda value: str(value)[:20],
 )
 @pytest.mark.parametrize("kind", [Datatype.FLOAT32, Datatype.FLOAT64])
-def test_floats_are_compared_with_the_nearest_float(tmp_path, kind, number, nearest):
+def test_floats_are_compared_with_the_nearest_float(floats, kind, number, nearest):
     """Of any number, also where it has no equal float, and by `where` and `box` alike."""
-    limits = np.finfo(kind.dtype).min.item(), np.finfo(kind.dtype).max.item()
-    cells = np.array([limits[0], -(2.0**53), -1, 0.1, 1 / 3, 2**24, 5e8, 1e17, 1e30, limits[1]], kind.dtype)
-    schema = ArraySchema((dimension("y", kind, limits),), (attribute("f", kind),), capacity=2)
-    create_array(str(tmp_path), schema)
-    write_array(str(tmp_path), pa.table({"y": cells, "f": cells}))
-    array = tiledb.open_array(str(tmp_path))
+    array, cells = floats[kind]
 
     def found(**conditions):
         return array.read(["f"], **conditions)["f"].to_pylist()

@@ -71,19 +71,22 @@ def test_runs_are_of_the_columns_own_cells(tmp_path, kind, ours, theirs):
             assert array[:]["v"].tolist() == values.tolist()
 
 
-@pytest.mark.parametrize(("kind", "count"), [(Datatype.INT8, 2), (Datatype.INT32, 2), (Datatype.CHAR, 8)])
-@pytest.mark.parametrize("before", [ByteShuffle(), BitShuffle(), Xor(), Md5(), Sha256(), Delta()])
-@pytest.mark.parametrize("rows", [1, 7])
-def test_runs_of_cells_of_several_values(tmp_path, kind, count, before, rows):
-    """What the filters before note is a multiple of cells of 2, 4 and 8 bytes."""
-    column = attribute("v", kind, cell_val_num=count, filters=[before, Rle()])
-    cell = b"abcdefgh" if kind is Datatype.CHAR else [3, 5]
-    table = pa.table({"x": range(rows), "v": pa.array([cell] * rows, column.arrow_type)})
-    create_array(str(tmp_path), one_dimension(column))
+@pytest.mark.parametrize("count", [1, 7])
+def test_runs_of_cells_of_several_values(tmp_path, count):
+    """One array with a column per filter and kind of cells. What filters note is a multiple of 2, 4 and 8 bytes."""
+    kinds = {(Datatype.INT8, 2): [3, 5], (Datatype.INT32, 2): [3, 5], (Datatype.CHAR, 8): b"abcdefgh"}
+    befores = [ByteShuffle(), BitShuffle(), Xor(), Md5(), Sha256(), Delta()]
+    fields, columns = [], {"x": range(count)}
+    for ((kind, values), cell), before in itertools.product(kinds.items(), befores):
+        name = f"{kind.name} {before.name}"
+        fields.append(attribute(name, kind, cell_val_num=values, filters=[before, Rle()]))
+        columns[name] = pa.array([cell] * count, fields[-1].arrow_type)
+    create_array(str(tmp_path), one_dimension(*fields))
+    table = pa.table(columns)
     write_array(str(tmp_path), table)
     assert tiledb.open_array(str(tmp_path)).read().to_pydict() == table.to_pydict()
     with oracle.open(str(tmp_path)) as array:
-        assert len(array[:]["v"]) == rows
+        assert {name: len(cells) for name, cells in array[:].items()} == dict.fromkeys(columns, count)
 
 
 INTEGER_FILTERS = {
