@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from unittest.mock import Mock
 
+import pyarrow.compute as pc
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast.cli import common
+from pyqbeast.cli import common, demo
 from pyqbeast.cli.app import app
 from pyqbeast.core.errors import UnsupportedError
+from tests.flights import one_of_twenty_flights
 from tests.spark_session import under
 from tests.table.help import rows_2d, save
 from tests.table.maintain.damages import TableLog
@@ -25,6 +28,14 @@ def pyqbeast(spark, monkeypatch):
         return CliRunner().invoke(app, [str(a) for a in arguments])
 
     return run
+
+
+@pytest.fixture(scope="module")
+def few_rows(spark, tmp_path_factory):
+    """An indexed table to look at: who changes it takes a copy."""
+    path = str(tmp_path_factory.mktemp("commands") / "few_rows")
+    save(rows_2d(spark, 500), path)
+    return path
 
 
 def test_index_then_info_blocks_and_sample(spark, pyqbeast, tmp_path):
@@ -50,11 +61,11 @@ def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):
     assert "level has to be one of log, sample, data" in pyqbeast("verify", nothing, "--level", "dta").output
 
 
-def test_a_failed_job_of_spark_is_one_line(spark, pyqbeast, table_path, tmp_path, monkeypatch):
+def test_a_failed_job_of_spark_is_one_line(few_rows, pyqbeast, table_path, tmp_path, monkeypatch):
     """PySpark hands the plain exceptions of jobs on with their whole traces."""
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 and no footer PAR1")
-    save(rows_2d(spark, 500), table_path)
+    shutil.copytree(few_rows, table_path)
     monkeypatch.setattr("pyqbeast.cli.sample.scan", Mock(side_effect=UnsupportedError("no scan reads this")))
     for file in Path(table_path).glob("*.parquet"):
         file.unlink()
@@ -88,47 +99,49 @@ def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):
     assert pyqbeast("optimize", path, "--fraction", 2).exit_code == 1
 
 
-def save_with_wrong_tags(spark, path):
-    save(rows_2d(spark, 500), path)
-    log = TableLog(Path(path))
+@pytest.fixture
+def wrong_tags(few_rows, table_path):
+    """A table whose files have tags that tell of no rows."""
+    log = TableLog(Path(shutil.copytree(few_rows, table_path)))
     for add in log.files.values():
         add["tags"]["blocks"] = "[]"
     log.save()
+    return table_path
 
 
-def test_verify_and_repair_a_table_with_wrong_tags(spark, pyqbeast, table_path):
-    save_with_wrong_tags(spark, table_path)
-    assert pyqbeast("verify", table_path, "--level", "sample").exit_code == 1
-    planned = pyqbeast("repair", table_path)
+def test_verify_and_repair_a_table_with_wrong_tags(pyqbeast, wrong_tags):
+    assert pyqbeast("verify", wrong_tags, "--level", "sample").exit_code == 1
+    planned = pyqbeast("repair", wrong_tags)
     assert (planned.exit_code, "would heal 1 problems in 1 files" in planned.output) == (0, True)
-    assert not json.loads(pyqbeast("verify", table_path, "--level", "log", "--output", "json").output)["ok"]
-    done = json.loads(pyqbeast("repair", table_path, "--yes", "--output", "json").output)
+    assert not json.loads(pyqbeast("verify", wrong_tags, "--level", "log", "--output", "json").output)["ok"]
+    done = json.loads(pyqbeast("repair", wrong_tags, "--yes", "--output", "json").output)
     assert (done["ok"], done["version"], done["healed"][0]["problem"]["rule"]) == (True, 1, "tags")
-    assert pyqbeast("verify", table_path, "--level", "log").exit_code == 0
+    assert pyqbeast("verify", wrong_tags, "--level", "log").exit_code == 0
 
 
-def test_verify_heals_what_it_finds_if_asked(spark, pyqbeast, table_path):
-    save_with_wrong_tags(spark, table_path)
-    refused = pyqbeast("verify", table_path, "--repair", "--level", "log")
+def test_verify_heals_what_it_finds_if_asked(pyqbeast, wrong_tags):
+    refused = pyqbeast("verify", wrong_tags, "--repair", "--level", "log")
     assert (refused.exit_code, "leave out --level log" in refused.output) == (1, True)
-    done = pyqbeast("verify", table_path, "--repair", "--output", "json")
+    done = pyqbeast("verify", wrong_tags, "--repair", "--output", "json")
     assert (done.exit_code, json.loads(done.output)["version"]) == (0, 1)
-    assert pyqbeast("verify", table_path, "--repair").output.endswith("nothing to repair\n")
+    assert pyqbeast("verify", wrong_tags, "--repair").output.endswith("nothing to repair\n")
 
 
-def test_vectors_of_a_table(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 100), table_path)
-    assert pyqbeast("dv", table_path, "--output", "json").exit_code == 0
+def test_vectors_of_a_table(pyqbeast, few_rows):
+    assert pyqbeast("dv", few_rows, "--output", "json").exit_code == 0
 
 
-def test_demo(pyqbeast):
-    pytest.importorskip("pyarrow")
+def test_demo(pyqbeast, monkeypatch):
+    """On a twentieth of the flights, in cubes of a twentieth of the rows."""
+    flights = one_of_twenty_flights()
+    monkeypatch.setattr(demo, "read_flights", lambda: flights)
+    monkeypatch.setattr(demo, "CUBE_SIZE", demo.CUBE_SIZE // 20)
     done = pyqbeast("demo", "--output", "json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
-    assert told["rows"] == 336_776
+    assert told["rows"] == flights.num_rows == 16_839
     exact, tenth, hundredth, box = told["queries"]
-    assert exact["avg_dep_delay"] == pytest.approx(12.639, abs=0.001)
+    assert exact["avg_dep_delay"] == pytest.approx(pc.mean(flights["dep_delay"]).as_py())
     assert hundredth["bytes"] < tenth["bytes"] < 0.4 * exact["bytes"]
     assert box["files"] < exact["files"]
 
@@ -164,45 +177,43 @@ def test_estimate(spark, pyqbeast, table_path):
     assert "exact=True" in done.output
 
 
-def test_an_estimate_names_its_columns_as_a_query_does(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 500).withColumnRenamed("name", "the`name`"), table_path)
+@pytest.fixture(scope="module")
+def odd_names(spark, tmp_path_factory):
+    """A table whose columns have names that an expression has to quote, or that it takes for something else."""
+    path = str(tmp_path_factory.mktemp("commands") / "odd_names")
+    half = [f"IF(id % 2 = 0, a, NULL) AS `{name}`" for name in ("2020", "null", "user")]
+    names = ["name AS `the``name```", "id % 3 AS `Grp`", "id % 2 AS `x.y`", *half]
+    save(rows_2d(spark, 500).selectExpr("a", "b", *names), path)
+    return path
+
+
+def test_an_estimate_names_its_columns_as_a_query_does(spark, pyqbeast, odd_names):
     asked = ("AVG(B)", "count(`THE``name```)", "percentile_approx(`A`, 0.5)", "corr(A, `b`)")
-    done = pyqbeast("estimate", table_path, *asked, "--exact", "--output", "json")
+    done = pyqbeast("estimate", odd_names, *asked, "--exact", "--output", "json")
     (row,) = json.loads(done.output)["rows"]
     named = [name for name in row if not name.endswith(("_low", "_high"))]
-    assert named == spark.read.format("qbeast").load(table_path).selectExpr(*asked).columns
+    assert named == spark.read.format("qbeast").load(odd_names).selectExpr(*asked).columns
 
 
 @pytest.mark.parametrize(
     "asked", ["count(2020)", "count(`2020`)", "count(NULL)", "count(`null`)", "count(user)"]
 )
-def test_an_estimate_takes_for_a_column_what_a_query_does(spark, pyqbeast, table_path, asked):
-    half = [f"IF(id % 2 = 0, a, NULL) AS `{name}`" for name in ("2020", "null", "user")]
-    save(rows_2d(spark, 500).selectExpr("a", "b", *half), table_path)
-    done = pyqbeast("estimate", table_path, f"{asked} AS n", "--exact", "--output", "json")
+def test_an_estimate_takes_for_a_column_what_a_query_does(spark, pyqbeast, odd_names, asked):
+    done = pyqbeast("estimate", odd_names, f"{asked} AS n", "--exact", "--output", "json")
     (row,) = json.loads(done.stdout)["rows"]
-    assert row["n"] == spark.read.format("qbeast").load(table_path).selectExpr(asked).first()[0]
+    assert row["n"] == spark.read.format("qbeast").load(odd_names).selectExpr(asked).first()[0]
 
 
-def test_an_estimate_takes_groups_in_backticks(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 500).selectExpr("a", "b", "id % 3 AS `Grp`", "id % 2 AS `x.y`"), table_path)
-    for asked in ("count(a)", "count(a + 1)"):  # without Spark, and by it
-        done = pyqbeast(
-            "estimate",
-            table_path,
-            f"{asked} AS n",
-            "--group-by",
-            "`Grp`,`x.y`",
-            "--exact",
-            "--output",
-            "json",
-        )
-        rows = json.loads(done.stdout)["rows"]
-        assert sorted((row["Grp"], row["x.y"], row["n"]) for row in rows) == [
-            (0, 0, 84),
-            (0, 1, 83),
-            (1, 0, 83),
-            (1, 1, 84),
-            (2, 0, 83),
-            (2, 1, 83),
-        ]
+@pytest.mark.parametrize("asked", ["count(a)", "count(a + 1)"], ids=["without Spark", "by Spark"])
+def test_an_estimate_takes_groups_in_backticks(pyqbeast, odd_names, asked):
+    groups = ("--group-by", "`Grp`,`x.y`")
+    done = pyqbeast("estimate", odd_names, f"{asked} AS n", *groups, "--exact", "--output", "json")
+    rows = json.loads(done.stdout)["rows"]
+    assert sorted((row["Grp"], row["x.y"], row["n"]) for row in rows) == [
+        (0, 0, 84),
+        (0, 1, 83),
+        (1, 0, 83),
+        (1, 1, 84),
+        (2, 0, 83),
+        (2, 1, 83),
+    ]

@@ -1,4 +1,4 @@
-"""The notebooks of examples/ run from top to bottom, here on a tenth of the flights, and keep what they showed."""
+"""The notebooks of examples/ run from top to bottom, here on a twentieth of the flights, and keep what they showed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import matplotlib
 import pytest
 
 from pyqbeast.cli import flights
+from tests.flights import one_of_twenty_flights
 from tests.notebooks import NOTEBOOKS
 from tests.spark_session import use_session
 
@@ -61,8 +62,7 @@ def in_a_notebook(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(spark, in_a_notebook, monkeypatch, notebook):
-    rows = flights.read_flights()
-    monkeypatch.setattr(flights, "read_flights", lambda: rows.take(list(range(0, rows.num_rows, 10))))
+    monkeypatch.setattr(flights, "read_flights", one_of_twenty_flights)
     use_session(spark, monkeypatch)
     names: dict[str, object] = {}
     for cell in cells_of(notebook):
