@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import (
     CommitConflictError,
@@ -123,9 +124,9 @@ def _differences(spark: SparkSession, path: str, end: World) -> Iterator[str]:
     if log.version != len(end.log) - 1:
         yield f"the log has {log.version + 1} versions, and in the model {len(end.log)}"
         return
+    rows = reduce(DataFrame.union, (_version(spark, path, each) for each in range(len(end.log)))).collect()
     for version in range(len(end.log)):
-        frame = spark.read.format("delta").option("versionAsOf", version).load(path)
-        found = sorted(row["id"] for row in frame.select("id").collect())
+        found = sorted(row["id"] for row in rows if row["version"] == version)
         expected = sorted(IDS[row] for row in end.snapshot(version).rows)
         if found != expected:
             yield f"version {version} has the ids {found}, and in the model {expected}"
@@ -135,3 +136,8 @@ def _differences(spark: SparkSession, path: str, end: World) -> Iterator[str]:
         if table.latest_revision.id != last:
             yield f"the latest revision is {table.latest_revision.id}, and in the model {last}"
         yield from map(str, table.verify("data").problems)
+
+
+def _version(spark: SparkSession, path: str, version: int) -> DataFrame:
+    frame = spark.read.format("delta").option("versionAsOf", version).load(path)
+    return frame.selectExpr("id", f"{version} AS version")
