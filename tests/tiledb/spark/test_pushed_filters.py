@@ -17,6 +17,7 @@ from pyqbeast.tiledb.spark.data_source import register
 from pyqbeast.tiledb.spark.types import spark_schema
 from tests.spark_session import under
 from tests.tiledb.arrays import one_dimension, sorted_array
+from tests.tiledb.pushed import found_by
 
 if minor(pyspark.__version__) == "4.0":
     pytest.skip("Spark 4.0 gives no filters to data sources of Python", allow_module_level=True)
@@ -91,23 +92,15 @@ def test_values_that_python_lacks_are_left_to_spark(spark, tmp_path, java_8):
     days = pa.array([18262, 18263], pa.int32()).cast(pa.date32())
     write_array(uri, pa.table({"x": [0, 1], "t": days.cast(pa.timestamp("ms")), "d": days, "s": ["a", "😀"]}))
     frame = spark.read.format("tiledb").load(uri)
-    before = {
-        key: spark.conf.get(key)
-        for key in ("spark.sql.session.timeZone", "spark.sql.datetime.java8API.enabled")
-    }
-    try:
-        spark.conf.set("spark.sql.session.timeZone", "America/Los_Angeles")
-        spark.conf.set("spark.sql.datetime.java8API.enabled", java_8)
-        for condition in (
+    zone = {"spark.sql.session.timeZone": "America/Los_Angeles"}
+    with under(spark, {**zone, "spark.sql.datetime.java8API.enabled": java_8}):
+        found = found_by(frame, [
             "t <= timestamp'9999-12-31 23:59:59'", "t >= timestamp'-0001-01-01 00:00:00'",
             "t < timestamp'+12000-01-01 00:00:00'", "d < date'+12000-01-01'", "d > date'0000-01-01'",
             "d <= date'9999-12-31' and d in (date'2020-01-01', date'2020-01-02', date'+12000-01-01')",
             "s < cast(X'ff' as string)", "not s = cast(X'ff' as string) and x >= 0 and d >= date'0001-01-01'",
-        ):  # fmt: skip
-            assert frame.where(condition).count() == 2, condition
-    finally:
-        for key, value in before.items():
-            spark.conf.set(key, value)
+        ])  # fmt: skip
+    assert found == {condition: [0, 1] for condition in found}
 
 
 @pytest.mark.parametrize("java_8", ["false", "true"])
@@ -123,19 +116,19 @@ def test_days_that_the_julian_calendar_skips(spark, tmp_path, java_8):
     )
     write_array(uri, pa.table({"x": [0, 1], "d": pa.array(days), "t": noons}))
     frame = spark.read.format("tiledb").load(uri)
+    expected = {
+        "d = DATE'1582-10-10'": [0],
+        "d >= DATE'1582-10-08'": [0, 1],
+        "d IN (DATE'1582-10-10', DATE'1582-10-11')": [0],
+        "d < DATE'1582-10-15'": [0],
+        "d > date_from_unix_date(-2147483648)": [0, 1],
+        "t = TIMESTAMP_NTZ'1582-10-10 12:00:00'": [0],
+        "cast(t AS timestamp) = TIMESTAMP'1582-10-10 12:00:00'": [0],
+        "t >= TIMESTAMP'1582-10-06 00:00:00'": [0, 1],
+        "t > timestamp_micros(-9223372036854775807L)": [0, 1],
+    }
     with under(spark, {"spark.sql.datetime.java8API.enabled": java_8}):
-        for condition, found in (
-            ("d = DATE'1582-10-10'", [0]),
-            ("d >= DATE'1582-10-08'", [0, 1]),
-            ("d IN (DATE'1582-10-10', DATE'1582-10-11')", [0]),
-            ("d < DATE'1582-10-15'", [0]),
-            ("d > date_from_unix_date(-2147483648)", [0, 1]),
-            ("t = TIMESTAMP_NTZ'1582-10-10 12:00:00'", [0]),
-            ("cast(t AS timestamp) = TIMESTAMP'1582-10-10 12:00:00'", [0]),
-            ("t >= TIMESTAMP'1582-10-06 00:00:00'", [0, 1]),
-            ("t > timestamp_micros(-9223372036854775807L)", [0, 1]),
-        ):
-            assert sorted(row.x for row in frame.where(condition).collect()) == found, condition
+        assert found_by(frame, expected) == expected
 
 
 NEW_YEAR = datetime.date(2020, 1, 1)

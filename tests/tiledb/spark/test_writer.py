@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, StorageError, TableNotFoundError
@@ -268,6 +268,24 @@ def test_two_tasks_with_one_key_leave_nothing(tmp_path):
     with pytest.raises(InvalidInputError, match="same coordinates"):
         run(plan(uri, duplicates="false"), NEW, NEW)
     assert not Path(uri).exists()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_text_that_no_dimension_holds_leaves_nothing(tmp_path, there):
+    """In one task, where others have staged their cells."""
+    uri, schema = tmp_path / "a", StructType([StructField("k", StringType()), StructField("x", LongType())])
+    source = TileDBDataSource({"path": str(uri), "dimensions": "k,x"})
+    if there:
+        run(source.writer(schema, overwrite=False))
+    before = files(tmp_path)
+    writer = source.writer(schema, overwrite=False)
+    message = again(writer).write(iter(pa.table({"k": ["k"], "x": [1]}).to_batches()))
+    with pytest.raises(InvalidInputError, match="ASCII"):
+        again(writer).write(iter(pa.table({"k": ["é"], "x": [1]}).to_batches()))
+    assert len(files(tmp_path)) > len(before)
+    again(writer).abort([message, None])
+    assert files(tmp_path) == before
+    assert uri.exists() is there
 
 
 @pytest.mark.parametrize("there", [False, True])
