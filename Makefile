@@ -32,7 +32,7 @@ test: check ## Check the code and run all tests
 	$(RUN) pytest -n 2 --dist worksteal
 
 test-fast: check ## Check the code and run the tests that need no JVM and no thousands of repetitions, for every commit
-	$(RUN) pytest -m "not jvm and not repetitions" -n 2
+	$(RUN) pytest -m "not jvm and not repetitions" -n 2 --dist worksteal
 
 test-scans: setup ## Run all tests, and read every version of their tables by pyqbeast.scan and by Spark
 	$(RUN) pytest --scans
