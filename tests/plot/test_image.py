@@ -57,6 +57,24 @@ def test_what_is_counted_has_whole_numbers_on_its_axis(tmp_path):
     assert (files.yaxis.ticker.min_interval, size.yaxis.ticker.min_interval) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    "name", ["k_4d", "c_ts_decimal_nulls", "f2_quantiles_string", "l_constant_column", "i2_deleted_dv"]
+)
+def test_the_map_of_a_table_tells_the_values_of_two_columns(golden, name):
+    """Numbers, times, texts, and one value alone."""
+    picture = gather_table(golden(f"qbeast/{name}") / "table")
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    image._draw_map(axes, picture)
+    figure.draw_without_rendering()
+    across, *others = picture.axes[0]
+    up = others[0] if others else across
+    for side, axis in ((axes.xaxis, across), (axes.yaxis, up)):
+        assert side.get_label_text() == axis.name
+        assert {label.get_text() for label in side.get_ticklabels()} <= {*axis.labels}
+        assert side.get_ticklabels()
+
+
 def whole_ticks(ticks, low, high):
     inside = [tick for tick in ticks if low <= tick <= high]
     assert all(tick == int(tick) for tick in inside)

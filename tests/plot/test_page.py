@@ -262,10 +262,8 @@ def test_pages_of_all_kinds_of_tables(made, name):
     assert "NaN" not in data
 
 
-@pytest.mark.parametrize("name", ["c_ts_decimal_nulls", "f2_quantiles_string", "l_constant_column"])
-def test_images_of_tables_by_columns_of_all_kinds(golden, tmp_path, name):
-    """The map's axes tell values: times and decimals, texts, and one value alone."""
-    plot.image(golden(f"qbeast/{name}") / "table", tmp_path / "image.png")
+def test_an_image_of_a_table(golden, tmp_path):
+    plot.image(golden("qbeast/c_ts_decimal_nulls") / "table", tmp_path / "image.png")
     assert (tmp_path / "image.png").read_bytes().startswith(b"\x89PNG")
 
 
