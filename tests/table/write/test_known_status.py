@@ -13,10 +13,8 @@ from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.table.write import known_status
 from pyqbeast.table.write.known_status import status_of
-from tests.table.help import holds, newest, rows_2d, save
+from tests.table.help import BOUNDS, holds, newest, rows_2d, save, save_copy
 from tests.table.relogged import marked, relogged
-
-BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
 
 
 @pytest.fixture
@@ -51,12 +49,18 @@ def by_files(spark, path):
 
 
 def append(spark, path, n, first):
-    save(rows_2d(spark, n, first), path, columnStats=BOUNDS, cubeSize=500)
+    save(rows_2d(spark, n, first), path, columnStats=BOUNDS, cubeSize=100)
+
+
+def first_rows(spark, path):
+    """A table as a first append makes it."""
+    save_copy(spark, path, 300, columnStats=BOUNDS, cubeSize=100)
 
 
 def test_appends_in_a_row_read_the_files_once(spark, table_path, reads):
-    for i in range(5):
-        append(spark, table_path, 1_000, 1_000 * i)
+    first_rows(spark, table_path)
+    for i in range(1, 4):
+        append(spark, table_path, 200, 300 * i)
     assert reads == [0]
     holds(spark, table_path)
 
@@ -65,17 +69,21 @@ def test_whatever_happens_meanwhile_the_status_is_that_of_the_files(spark, table
     table = f"delta.`{table_path}`"
 
     def anew():
+        """Another table, of as many versions, most of which change nothing."""
         shutil.rmtree(table_path)
-        for i in range(9):
-            append(spark, table_path, 300, i)
+        append(spark, table_path, 300, 0)
+        for version in range(1, 9):
+            commit = Path(table_path, "_delta_log", f"{version:020d}.json")
+            commit.write_text('{"commitInfo": {"timestamp": 0, "operation": "SET"}}\n')
+        append(spark, table_path, 100, 300)
 
     changes = [
-        lambda: append(spark, table_path, 3_000, 0),
-        lambda: append(spark, table_path, 1_000, 3_000),
+        lambda: first_rows(spark, table_path),
+        lambda: append(spark, table_path, 200, 3_000),
         lambda: rows_2d(spark, 10, 7).write.format("delta").mode("append").save(table_path),
         lambda: spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('a' = 'b')"),
         lambda: spark.sql(f"DELETE FROM {table} WHERE a < 300000"),
-        lambda: append(spark, table_path, 500, 9_000),
+        lambda: append(spark, table_path, 200, 9_000),
         lambda: QbeastTable.for_path(spark, table_path).optimize(),
         lambda: spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1"),
         lambda: append(spark, table_path, 100, 20_000),
@@ -97,7 +105,7 @@ def test_whatever_happens_meanwhile_the_status_is_that_of_the_files(spark, table
 
 def test_a_file_with_a_mark_is_read_anew_each_time(spark, table_path, reads):
     """Whether a mark is true can change with every other file."""
-    append(spark, table_path, 1_000, 0)
+    first_rows(spark, table_path)
     copy = marked(table_path, lambda cube: cube == "")
     append(spark, copy, 10, 1_000)
     append(spark, copy, 10, 2_000)
@@ -108,8 +116,8 @@ def test_a_file_with_a_mark_is_read_anew_each_time(spark, table_path, reads):
 
 def test_executors_sum_up_what_the_driver_does(spark, java, table_path):
     """Those of large tables do. Other revisions, files without an index and damaged tags count as no cube."""
-    save(rows_2d(spark, 500), table_path)
-    append(spark, table_path, 3_000, 500)
+    save_copy(spark, table_path)
+    append(spark, table_path, 600, 1_000)
     rows_2d(spark, 10, 7).write.format("delta").mode("append").save(table_path)
     damaged = relogged(
         table_path, lambda add, blocks: blocks and add["size"] % 3 == 0 and blocks[0].pop("cubeId")
@@ -141,7 +149,7 @@ def test_what_kinds_of_files_there_are_follows_from_those_that_came(spark, java,
         )
         (log / f"{3:020d}.json").write_text("".join(x for x in lines.splitlines(True) if '{"add"' in x))
 
-    append(spark, table_path, 1_000, 0)
+    first_rows(spark, table_path)
     kinds = []
     for change, follows in (
         (lambda: append(spark, table_path, 10, 1_000), True),
