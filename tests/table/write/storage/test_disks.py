@@ -96,7 +96,6 @@ def test_a_read_only_table(spark, run, tmp_path):
     with locked(tmp_path / "folder"):
         for change in (
             lambda: save(rows_2d(spark, 10, first=1_000), str(path), cubeSize=None),
-            lambda: save(rows_2d(spark, 10), str(path), "overwrite"),
             lambda: table.delete("id < 10"),
             lambda: table.delete_rows(files[0], [0]),
             lambda: table.optimize(files=files),
@@ -124,13 +123,12 @@ def test_a_full_disk(spark, run, disk):
     save(rows_2d(spark, 300), str(path), cubeSize=100)
     rows_2d(spark, 10_000, first=1_000).write.parquet(f"{disk}/../more")
     before = state_of(path)
-    for free in (200_000, 20_000, 0):
-        with filled(disk, free):
-            with pytest.raises(StorageError, match=f"{path}.*{FULL}.*the table is as it was"):
-                save(spark.read.parquet(f"{disk}/../more"), str(path), cubeSize=None)
-            fails(run("index", f"{disk}/../more", disk / "new", "--columns", "a,b"), disk / "new", FULL)
-            assert state_of(path) == before
+    for free in (200_000, 0):
+        with filled(disk, free), pytest.raises(StorageError, match=f"{path}.*{FULL}.*the table is as it was"):
+            save(spark.read.parquet(f"{disk}/../more"), str(path), cubeSize=None)
+        assert state_of(path) == before
     with filled(disk, 0):
+        fails(run("index", f"{disk}/../more", disk / "new", "--columns", "a,b"), disk / "new", FULL)
         with pytest.raises(StorageError, match=f"{path}.*{FULL}.*the table is as it was"):
             QbeastTable.for_path(spark, str(path)).delete("id < 10")
         assert load(spark, str(path)).count() == 300
