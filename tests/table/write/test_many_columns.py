@@ -42,14 +42,14 @@ def test_a_new_table_is_refused_before_a_file_is_written(spark, table_path):
 
 
 def test_as_many_columns_as_there_may_be(spark, table_path):
-    save(rows(spark, 1_500), table_path, columnsToIndex=",".join(COLUMNS[1:]), cubeSize=500)
+    save(rows(spark, 300), table_path, columnsToIndex=",".join(COLUMNS[1:]), cubeSize=100)
     assert holds(spark, table_path).metrics().unindexed_files == 0
 
 
 def test_existing_files_are_not_converted(spark, table_path):
     for kind in ("parquet", "delta"):
         path = f"{table_path}-{kind}"
-        rows(spark, 10).write.format(kind).save(path)
+        rows(spark, 10).coalesce(1).write.format(kind).save(path)
         before = sorted(Path(path).rglob("*"))
         with TOO_MANY:
             pyqbeast.convert(spark, f"{kind}.`{path}`", columns_to_index=COLUMNS)
@@ -57,13 +57,13 @@ def test_existing_files_are_not_converted(spark, table_path):
 
 
 def test_a_table_of_another_program_is_read_and_not_written_to(spark, table_path, foreign):
-    rows(spark, 100).write.format("delta").save(table_path)
+    rows(spark, 20).coalesce(1).write.format("delta").save(table_path)
     foreign(lambda: pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=COLUMNS))
     with TOO_MANY:
         QbeastTable.for_path(spark, table_path).optimize(revision=0)
-    foreign(lambda: save(rows(spark, 100), table_path, columnsToIndex=None))
+    foreign(lambda: save(rows(spark, 20), table_path, columnsToIndex=None))
     before = sorted(Path(table_path).rglob("*.parquet"))
-    table = holds(spark, table_path)
+    table = QbeastTable.for_path(spark, table_path)
     with TOO_MANY:
         save(rows(spark, 100), table_path, columnsToIndex=None)
     indexed = [row["file"] for row in table.blocks().collect()]
@@ -72,6 +72,6 @@ def test_a_table_of_another_program_is_read_and_not_written_to(spark, table_path
     with TOO_MANY:
         save(rows(spark, 100), table_path, mode="overwrite", columnsToIndex=None)
     assert sorted(Path(table_path).rglob("*.parquet")) == before
-    assert (count(load(spark, table_path)), count(table.sample(1.0))) == (200, 200)
-    save(rows(spark, 100), table_path, mode="overwrite", columnsToIndex="c0,c1")
-    assert holds(spark, table_path).columns_to_index == ["c0", "c1"]
+    assert (count(load(spark, table_path)), count(table.sample(1.0))) == (40, 40)
+    save(rows(spark, 20), table_path, mode="overwrite", columnsToIndex="c0,c1")
+    assert QbeastTable.for_path(spark, table_path).columns_to_index == ["c0", "c1"]

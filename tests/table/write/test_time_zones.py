@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, compute_quantiles_for_column
-from tests.table.help import holds, ids, save
+from tests.table.help import ids, save
 
 
 @pytest.fixture
@@ -37,20 +37,20 @@ def days(spark, n, first=0):
 
 
 def test_a_table_is_sound_in_every_zone(spark, table_path, zone):
-    rows = days(spark, 3_000).withColumn("due", F.date_add("day", 7))
-    stats = json.dumps({"due_quantiles": compute_quantiles_for_column(rows, "due")})
-    save(rows, table_path, columnsToIndex="day:linear,due:quantiles,a", cubeSize=500, columnStats=stats)
+    rows = days(spark, 600).withColumn("due", F.date_add("day", 7))
+    stats = json.dumps({"due_quantiles": compute_quantiles_for_column(rows, "due", 10)})
+    save(rows, table_path, columnsToIndex="day:linear,due:quantiles,a", cubeSize=100, columnStats=stats)
     table = QbeastTable.for_path(spark, table_path)
-    for elsewhere in (None, "Europe/Madrid", "America/New_York", "America/Sao_Paulo"):
+    for elsewhere in (None, "America/New_York"):
         with zone(elsewhere) if elsewhere else contextlib.nullcontext():
             report = table.verify("data")
             assert report.ok, str(report)
             assert len(report.notes) == (2 if elsewhere else 0)
             for column, note in zip(("day", "due"), report.notes, strict=False):
                 assert f"dates of {column!r} are midnights of another time zone" in note
-            if elsewhere:
-                repaired = table.repair()
-                assert (repaired.healed, repaired.left) == ((), ())
+    with zone("Europe/Madrid"):
+        repaired = table.repair()
+        assert (repaired.healed, repaired.left) == ((), ())
     assert table.metrics().unindexed_files == 0
 
 
@@ -66,8 +66,8 @@ def test_wrong_counts_are_found_from_elsewhere(spark, table_path, zone):
 
 def test_timestamps_that_another_program_has_placed_by_the_julian_calendar(spark, table_path):
     """The Scala project takes the numbers of `java.sql.Timestamp`, ten days off in the year 1500."""
-    rows = spark.range(2_000).selectExpr("id", "timestamp_seconds(-14831769600 + id * 100000) AS at")
-    save(rows, table_path, columnsToIndex="at", cubeSize=300)
+    rows = spark.range(500).selectExpr("id", "timestamp_seconds(-14831769600 + id * 400000) AS at")
+    save(rows, table_path, columnsToIndex="at", cubeSize=100)
     log = Path(table_path, "_delta_log", f"{0:020}.json")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     configuration = next(line["metaData"]["configuration"] for line in lines if "metaData" in line)
@@ -89,14 +89,15 @@ def test_timestamps_that_another_program_has_placed_by_the_julian_calendar(spark
     assert report.problems == ()
 
 
-@pytest.mark.parametrize("elsewhere", ["UTC", "Europe/Madrid", "America/New_York"])
+@pytest.mark.parametrize("elsewhere", ["Europe/Madrid", "America/New_York"])
 def test_stated_days_are_those_of_the_rows(spark, table_path, zone, elsewhere):
     with zone(elsewhere):
         stats = '{"day_min": "2024-01-01", "day_max": "2024-12-31"}'
         save(days(spark, 0), table_path, columnsToIndex="day", columnStats=stats)
         save(days(spark, 366), table_path, columnsToIndex=None)
-        table = holds(spark, table_path)
-        assert (table.latest_revision.id, ids(table.df())) == (1, list(range(366)))
+        table = QbeastTable.for_path(spark, table_path)
+        assert (table.latest_revision.id, table.metrics().unindexed_files) == (1, 0)
+        assert ids(table.df()) == list(range(366))
 
 
 def test_a_midnight_is_one_before_1582_and_where_clocks_skip_it(spark, java, zone):
