@@ -139,7 +139,7 @@ def test_fields_of_structs_come_in_another_order(spark, table_path):
     more = with_structs(spark, 2000, "struct(1 as z, id * 2 as y, id as x) as s")
     save(more, table_path, columnsToIndex="a", cubeSize=250, mergeSchema=True)
     assert prunes(spark, table_path)
-    assert holds(spark, table_path).latest_revision.id == 2
+    assert QbeastTable.for_path(spark, table_path).latest_revision.id == 2
     assert ids(load(spark, table_path).filter("s.x = id AND s.y = 2 * id")) == list(range(3000))
 
 
@@ -158,7 +158,7 @@ def test_fields_of_structs_change(spark, table_path):
     assert "revision 1: its weights are no longer those of its hashed columns" in str(report)
     wide = with_structs(spark, 1000, "struct(cast(id as int) as x, id * 2 as y) as s")
     save(wide, changed, columnsToIndex="a", cubeSize=250)
-    assert holds(spark, changed).latest_revision.id == 2
+    assert QbeastTable.for_path(spark, changed).latest_revision.id == 2
     assert prunes(spark, changed)
 
 

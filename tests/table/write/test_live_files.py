@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pyqbeast import QbeastTable, bridge
-from tests.table.help import holds, ids, jobs_of, load, rows_2d, save, save_copy
+from tests.table.help import ids, jobs_of, load, rows_2d, save, save_copy
 
 
 def told(file):
@@ -46,7 +46,6 @@ def test_a_young_table_is_read_without_a_job(spark, table_path):
 def test_a_small_append_takes_a_pass_and_a_write(spark, table_path):
     save(rows_2d(spark, 1_000), table_path, cubeSize=200)
     assert jobs_of(spark, lambda: save(rows_2d(spark, 100, first=1_000), table_path)) == 2
-    holds(spark, table_path)
     assert ids(load(spark, table_path)) == list(range(1_100))
 
 
