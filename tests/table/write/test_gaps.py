@@ -116,8 +116,10 @@ def test_deletes_without_vectors_leave_gaps_that_optimize_closes(spark, with_gap
     table = QbeastTable.for_path(spark, table_path)
     assert table.optimize(revision=revision).changed
     assert ids(holds(spark, table_path).df()) == left
-    samples_are_whole(spark, table_path)
     assert not table.optimize(revision=revision).changed
+    # Of rows that were chosen by weight, no sample goes by the weights before all of them have an index again.
+    table.optimize(revision=0)
+    samples_are_whole(spark, table_path)
 
 
 def test_an_append_beside_a_cube_deeper_than_a_double_can_be_halved(spark, table_path):
