@@ -23,7 +23,7 @@ from pyqbeast.core.problems import READABLE
 from pyqbeast.table.options import WriteOptions
 from pyqbeast.table.write import writer as writing
 from tests.faults import COMMITTED
-from tests.table.help import BOUNDS, count, ids, load, rows_2d, run_stream, save
+from tests.table.help import BOUNDS, count, holds, ids, load, rows_2d, run_stream, save
 from tests.table.legacy import SMALL, small_copy_of
 
 COMMIT = r"\d{20}\.json$"
@@ -164,6 +164,7 @@ def test_optimize_and_delete(spark, faults, scattered, nothing_works_after):
         assert faults.failed
         faults.clear()
         assert len(ids(indexed.df())) == wanted
+    holds(spark, scattered)
 
 
 @pytest.fixture(scope="module")
@@ -273,6 +274,7 @@ def test_a_commit_that_lands_and_seems_to_fail(spark, faults, scattered):
         assert faults.failed == 1, door
         faults.clear()
         assert len(ids(load(spark, scattered))) == before + rows, door
+    holds(spark, scattered)
 
 
 @pytest.mark.parametrize(("door", "when"), [("save", "before"), ("delete_rows", "error")])
@@ -343,6 +345,7 @@ def test_optimize_of_two_revisions_says_which_has_landed(spark, faults, table):
     assert faults.failed
     faults.clear()
     assert len(ids(load(spark, table))) == 1_100
+    holds(spark, table)
 
 
 def test_rows_that_cannot_be_read_are_told_as_such(spark, faults, table, more):
