@@ -14,6 +14,7 @@ import pytest
 
 from pyqbeast.bridge import callback_server
 from pyqbeast.bridge.jars import bridge_jar
+from tests.machine import RUNS_ONCE
 
 
 @pytest.fixture
@@ -92,7 +93,8 @@ for work in (attach_and_be_asked, in_the_thread_that_asks):
 @pytest.mark.jvm
 def test_attach_leaves_a_port_that_is_open_already():
     """Also where a call from the JVM attaches the session: that call is answered, and later ones find Python."""
-    submit = {"PYSPARK_SUBMIT_ARGS": f"--driver-class-path {bridge_jar()} pyspark-shell"}
+    jvm = f"--driver-class-path {bridge_jar()} --driver-java-options {RUNS_ONCE}"
+    submit = {"PYSPARK_SUBMIT_ARGS": f"{jvm} pyspark-shell"}
     done = subprocess.run(
         [sys.executable, "-c", LISTENS_BEFORE],
         capture_output=True, text=True, check=False, env=os.environ | submit,

@@ -13,7 +13,7 @@ from pyqbeast.bridge import failures
 
 
 def test_exceptions_that_nobody_asks_for_are_not_kept_for_ever(spark):
-    for number in range(80):
+    for number in range(45):
         with pytest.raises(InvalidInputError, match=f"no such format {number}"):
             spark.range(1).write.format("qbeast").option("tableFormat", f"no such format {number}").save(
                 "/nowhere"

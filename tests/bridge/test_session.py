@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from types import SimpleNamespace
 
 import pyspark
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import pyqbeast
@@ -16,16 +15,6 @@ from pyqbeast.bridge import session as sessions
 from pyqbeast.bridge import setup_checks
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.spark_versions import delta_package, minor
-
-#: Sessions of their own are started.
-pytestmark = pytest.mark.jvm
-
-
-def run(code, **environment):
-    """A fresh Python process; its standard output, or the last line of its error."""
-    env = {**os.environ, **environment}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
-    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
 
 
 def options_of(**settings):
@@ -91,29 +80,12 @@ def test_attach_knows_a_jar_for_another_spark(spark, monkeypatch):
         pyqbeast.attach(spark)
 
 
-def test_no_java():
-    code = "import pyqbeast; from pyspark.sql import SparkSession; pyqbeast.configure(SparkSession.builder)"
-    told = run(code, PATH="/nowhere", JAVA_HOME="")
-    assert "SessionError" in told
-    assert "Java 17" in told
-
-
-def test_a_java_that_does_not_run(tmp_path):
-    stub = tmp_path / "bin" / "java"
-    stub.parent.mkdir()
-    stub.write_text("#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2; exit 1\n")
-    stub.chmod(0o755)
-    code = "import pyqbeast; from pyspark.sql import SparkSession; pyqbeast.configure(SparkSession.builder)"
-    assert "does not run: Unable to locate a Java Runtime.; set JAVA_HOME" in run(
-        code, JAVA_HOME=str(tmp_path)
-    )
-
-
-def test_a_jvm_that_runs_without_the_jar():
-    told = run(
-        "import pyqbeast; from pyspark import SparkContext; from pyspark.sql import SparkSession\n"
-        "SparkContext._ensure_initialized()\n"
-        "try: pyqbeast.configure(SparkSession.builder)\n"
-        "except pyqbeast.SessionError as e: print(e)"
-    )
-    assert "restart Python" in told
+def test_a_jvm_that_runs_without_the_jar(spark, monkeypatch):
+    """Its classes are those of the JDK: a class loader that knows no others takes the place of the session's."""
+    loader = spark._jvm.java.lang.ClassLoader.getPlatformClassLoader()
+    thread = SimpleNamespace(getContextClassLoader=lambda: loader)
+    jvm = SimpleNamespace(Thread=SimpleNamespace(currentThread=lambda: thread))
+    pyqbeast.configure(SparkSession.Builder())
+    monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(jvm=jvm))
+    with pytest.raises(SessionError, match="a running JVM takes no more jars; restart Python"):
+        pyqbeast.configure(SparkSession.Builder())

@@ -171,3 +171,26 @@ def test_a_java_that_this_spark_does_not_run_on(spark, java, refused, tmp_path, 
         return
     with pytest.raises(SessionError, match=rf"bin/java is Java {java.partition('.')[0]}; set"):
         setup_checks.check_jvm()
+
+
+@pytest.fixture
+def no_jvm(monkeypatch):
+    """A process that has started no JVM yet."""
+    monkeypatch.setattr(setup_checks.SparkContext, "_gateway", None)
+
+
+def test_no_java(no_jvm, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("JAVA_HOME", "")
+    with pytest.raises(SessionError, match="needs Java 17 or newer, and there is no java on the path"):
+        pyqbeast.configure(SparkSession.Builder())
+
+
+def test_a_java_that_does_not_run(no_jvm, monkeypatch, tmp_path):
+    stub = tmp_path / "bin" / "java"
+    stub.parent.mkdir()
+    stub.write_text("#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2; exit 1\n")
+    stub.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SessionError, match=r"does not run: Unable to locate a Java Runtime\.; set JAVA_HOME"):
+        pyqbeast.configure(SparkSession.Builder())
