@@ -13,10 +13,12 @@ CASES = ["o1_linear2d", "o3_replicated", "o4_replicated_then_append", "o6_identi
 TRUE_VALUES = {"o4_replicated_then_append": "o1_linear2d"}
 #: 30,000 rows in 96 files, and 9 files of replicated cubes.
 REPLICATED = "o3_replicated"
+#: 20,000 rows, then copies of the root, then 10,000 more rows, some in cubes that are to be copied next.
+APPENDED = "o4_replicated_then_append"
 #: The rows of the small copies. That of `REPLICATED` has them in 14 files, and 3 files of replicated cubes.
-SMALL = {"o1_linear2d": 4_842, REPLICATED: 8_874}
+SMALL = {"o1_linear2d": 4_842, REPLICATED: 8_874, APPENDED: 11_209}
 #: A small copy keeps the root and the cubes right below these: in `REPLICATED` both have copies.
-KEPT_PARENTS = {"o1_linear2d": ("",), REPLICATED: ("", "A")}
+KEPT_PARENTS = {"o1_linear2d": ("",), REPLICATED: ("", "A"), APPENDED: ("", "A")}
 
 
 def stored(golden, name):
@@ -51,7 +53,7 @@ def _of_the_top(lines, parents):
             if cube and cube[:-1] not in parents:
                 continue
             # A cube is replicated where the cubes below it hold its rows too, and these are gone.
-            if cube not in parents and action["tags"]["state"] == "REPLICATED":
+            if cube not in parents and action["tags"]["state"] in ("REPLICATED", "ANNOUNCED"):
                 action["tags"]["state"] = "FLOODED"
         replicated = action.get("configuration", {}).get("qbeast.replicatedSet.1")
         if kind == "metaData" and replicated:
