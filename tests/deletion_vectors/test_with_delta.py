@@ -1,7 +1,9 @@
 """Against Delta itself: its descriptor class, its bitmaps, tables it writes, and tables it reads."""
 
 import collections
+import json
 import random
+import shutil
 import urllib.parse
 import uuid
 
@@ -69,10 +71,10 @@ def random_pair(dice, theirs, option, jvm):
     return ours, theirs.onDiskWithAbsolutePath(path, *java_numbers)
 
 
-def test_500_random_descriptors_equal_those_of_delta(spark, delta, option):
+def test_random_descriptors_equal_those_of_delta(spark, delta, option):
     dice, jvm = random.Random(4), spark._jvm
     theirs, mapper = delta("actions.DeletionVectorDescriptor"), delta("util.JsonUtils").mapper()
-    for _ in range(500):
+    for _ in range(120):
         ours, java = random_pair(dice, theirs, option, jvm)
         assert ours.to_json() == mapper.writeValueAsString(java)
         assert DeletionVectorDescriptor.from_json(mapper.writeValueAsString(java)) == ours
@@ -141,31 +143,56 @@ def deleted_by_spark(spark, table, all_rows):
     return {name: sorted(set(range(rows)) - live[name]) for name, rows in all_rows.items()}
 
 
+#: What the table says of its checkpoints, and what the session does.
 CHECKPOINTS = {
-    "classic": ({"delta.checkpointPolicy": "classic"}, {}),
-    "in parts": ({"delta.checkpointPolicy": "classic"}, {"checkpoint.partSize": "2"}),
     "struct statistics": (
         {"delta.checkpoint.writeStatsAsJson": "false", "delta.checkpoint.writeStatsAsStruct": "true"},
         {},
     ),
+    "in parts": ({}, {"checkpoint.partSize": "2"}),
     "v2 json": ({"delta.checkpointPolicy": "v2"}, {"checkpointV2.topLevelFileFormat": "json"}),
     "v2 parquet": ({"delta.checkpointPolicy": "v2"}, {"checkpointV2.topLevelFileFormat": "parquet"}),
 }
 
 
+@pytest.fixture(scope="module")
+def written(spark, tmp_path_factory):
+    """A table that Delta wrote and deleted rows of twice, and what it deleted of each file."""
+    table = tmp_path_factory.mktemp("written") / "t"
+    rows = spark.range(0, 900, 1, 1).selectExpr("id", "cast(id % 3 as int) part").repartition(3, "part")
+    rows.write.format("delta").option("delta.enableDeletionVectors", "true").save(str(table))
+    for condition in ("id % 10 = 0", "id between 200 and 300"):
+        spark.sql(f"delete from delta.`{table}` where {condition}")
+    files = {
+        file.path: file.physical_rows for file in file_vectors(read_snapshot(table)) if file.physical_rows
+    }
+    return table, deleted_by_spark(spark, table, files)
+
+
+def with_checkpoint(spark, table, copy, properties):
+    """A copy of a table with other properties. Delta makes a checkpoint before the last commit."""
+    shutil.copytree(table, copy, ignore=shutil.ignore_patterns("*.crc"))
+    log = copy / "_delta_log" / f"{0:020}.json"
+    actions = list(map(json.loads, log.read_text().splitlines()))
+    for action in actions:
+        action.get("metaData", {}).get("configuration", {}).update(properties)
+        if properties.get("delta.checkpointPolicy") == "v2":
+            for features in ("readerFeatures", "writerFeatures"):
+                action.get("protocol", {}).get(features, []).append("v2Checkpoint")
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    of_copy = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(copy))
+    none = spark._jvm.scala.Option.empty()
+    of_copy.checkpoint(of_copy.getSnapshotAt(1, none, none, False), none)
+    return copy
+
+
 @pytest.mark.parametrize("kind", CHECKPOINTS)
-def test_tables_that_delta_wrote(spark, tmp_path, kind):
+def test_tables_that_delta_wrote(spark, written, tmp_path, kind):
+    """A file's vector is that of the last commit, where the checkpoint before it has another one."""
+    original, deleted = written
     properties, settings = CHECKPOINTS[kind]
-    properties = {"delta.checkpointInterval": "2", "delta.enableDeletionVectors": "true"} | properties
-    settings = {f"spark.databricks.delta.{name}": value for name, value in settings.items()}
-    table = tmp_path / "t"
-    with under(spark, settings):
-        quoted = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
-        spark.sql(f"create table delta.`{table}` (id long, part int) using delta tblproperties ({quoted})")
-        rows = spark.range(0, 900, 1, 1).selectExpr("id", "cast(id % 3 as int) part")
-        rows.repartition(3, "part").write.format("delta").mode("append").save(str(table))
-        for condition in ("id % 10 = 0", "id between 200 and 300"):
-            spark.sql(f"delete from delta.`{table}` where {condition}")
+    with under(spark, {f"spark.databricks.delta.{name}": value for name, value in settings.items()}):
+        table = with_checkpoint(spark, original, tmp_path / "t", properties)
     names = sorted(path.name for path in (table / "_delta_log").iterdir())
     assert "_last_checkpoint" in names
     assert ("_sidecars" in names) == kind.startswith("v2")
@@ -174,9 +201,8 @@ def test_tables_that_delta_wrote(spark, tmp_path, kind):
     files = [file for file in file_vectors(read_snapshot(table)) if file.physical_rows]
     assert sum(file.physical_rows for file in files) == 900
     assert all(file.storage == "u" for file in files)
-    expected = deleted_by_spark(spark, table, {file.path: file.physical_rows for file in files})
-    assert {file.path: list(deleted_rows(table, file.path)) for file in files} == expected
-    assert all(file.deleted_share == len(expected[file.path]) / file.physical_rows for file in files)
+    assert {file.path: list(deleted_rows(table, file.path)) for file in files} == deleted
+    assert all(file.deleted_share == len(deleted[file.path]) / file.physical_rows for file in files)
 
 
 STORAGE = {
@@ -188,15 +214,19 @@ STORAGE = {
 }
 
 
-@pytest.mark.parametrize("storage", STORAGE)
-def test_vectors_that_we_wrote_are_read_by_delta(spark, tmp_path, storage):
+def test_vectors_that_we_wrote_are_read_by_delta(spark, tmp_path):
+    """Those of one table, of which each kind of storage has four."""
     rows = [[0, 3, 5], range(10, 90), range(0, 200, 2), []]
     vectors = [DeletionVector(each) for each in rows]
-    table_of(tmp_path, *((200, one) for one in STORAGE[storage](tmp_path, vectors)), (10, None))
-    files = {f"part-{number}.parquet": 200 for number in range(4)}
-    assert list(deleted_by_spark(spark, tmp_path, files).values()) == [list(each) for each in rows]
+    stored = [one for storage in STORAGE.values() for one in storage(tmp_path, vectors)]
+    table_of(tmp_path, *((200, one) for one in stored), (10, None))
+    names = [f"part-{number}.parquet" for number in range(len(stored))]
+    deleted = [*deleted_by_spark(spark, tmp_path, dict.fromkeys(names, 200)).values()]
+    found = {storage: deleted[4 * at : 4 * at + 4] for at, storage in enumerate(STORAGE)}
+    assert found == {storage: [list(each) for each in rows] for storage in STORAGE}
     # Delta puts its own deletions on top of ours.
     spark.sql(f"delete from delta.`{tmp_path}` where id = 7")
-    assert list(deleted_rows(tmp_path, "part-0.parquet")) == [0, 3, 5, 7]
+    on_top = {storage: list(deleted_rows(tmp_path, names[4 * at])) for at, storage in enumerate(STORAGE)}
+    assert on_top == {storage: [0, 3, 5, 7] for storage in STORAGE}
     # Both vectors have come from commits; the tables above have checkpoints.
     assert not (tmp_path / "_delta_log" / "_last_checkpoint").exists()
