@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,11 +21,21 @@ from pyqbeast import (
 )
 from pyqbeast.table import convert as converting
 from tests.spark_session import under
-from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.help import count, holds, ids, load, log_entries, rows_2d, save
 
 
 def data_files(path):
     return sorted((f.name, f.stat().st_mtime_ns) for f in Path(path).glob("*.parquet"))
+
+
+def set_properties(path, properties):
+    """Commits other properties of a table, as `ALTER TABLE` does; None takes one out."""
+    metadata = log_entries(path, "metaData")[-1]
+    stored = {**metadata["configuration"], **properties}
+    metadata["configuration"] = {key: text for key, text in stored.items() if text is not None}
+    log = Path(path, "_delta_log")
+    newer = log / f"{len(list(log.glob('*.json'))):020}.json"
+    newer.write_text(json.dumps({"metaData": metadata}) + "\n")
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta"])
@@ -54,10 +66,8 @@ def test_no_option_of_an_older_index_stays(spark, table_path):
     Its catalog stores each of them twice.
     """
     rows_2d(spark, 100).write.format("delta").save(table_path)
-    spark.sql(
-        f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (columnsToIndex = 'id', "
-        "option.columnsToIndex = 'id', mine = 'stays')"
-    )
+    older = {"columnsToIndex": "id", "option.columnsToIndex": "id", "mine": "stays"}
+    set_properties(table_path, older)
     table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
     kept = bridge.TableLog(spark, table_path).configuration
     assert not [key for key in kept if "columnsToIndex" in key]
@@ -161,8 +171,7 @@ def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatc
     store = converting._store_staging
 
     def later(*arguments):
-        version = bridge.TableLog(spark, table_path).version
-        spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('x' = '{version}')")
+        set_properties(table_path, {"x": str(len(log_entries(table_path, "metaData")))})
         return store(*arguments)
 
     monkeypatch.setattr(converting, "_store_staging", later)
@@ -170,22 +179,30 @@ def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatc
         pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a"])
 
 
-LATEST, REVISIONS = (
-    "qbeast.lastRevisionID",
-    ("qbeast.lastRevisionID", "qbeast.revision.0", "qbeast.revision.1"),
-)
+LATEST = "qbeast.lastRevisionID"
 
 
-def unset(spark, path, *keys):
-    names = ", ".join(f"'{key}'" for key in keys)
-    spark.sql(f"ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ({names})")
+@pytest.fixture(scope="module")
+def one_revision(spark, tmp_path_factory):
+    """A table of 500 rows, which tests copy."""
+    path = str(tmp_path_factory.mktemp("one") / "table")
+    save(rows_2d(spark, 500), path, columnsToIndex="a", cubeSize=200)
+    return path
 
 
-def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, table_path):
+@pytest.fixture(scope="module")
+def two_revisions(spark, one_revision):
+    """A copy of that table with 500 rows more, and a second revision for them."""
+    path = shutil.copytree(one_revision, f"{one_revision} and more")
+    save(rows_2d(spark, 500, first=500), path, columnsToIndex=None, cubeSize=190)
+    return path
+
+
+def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, one_revision, table_path):
     """A new index would take the number of the old one, and files of the old one would count as files of the new."""
     rows = rows_2d(spark, 500)
-    save(rows, table_path, cubeSize=200)
-    unset(spark, table_path, LATEST)
+    shutil.copytree(one_revision, table_path)
+    set_properties(table_path, {LATEST: None})
     with pytest.raises(FormatError, match=r"is damaged: .* run first: pyqbeast repair "):
         pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"])
     with pytest.raises(FormatError, match=r"is damaged: .* run first: pyqbeast repair "):
@@ -195,40 +212,34 @@ def test_a_table_that_has_lost_its_latest_revision_is_for_repair(spark, table_pa
     holds(spark, table_path)
 
 
-def test_files_of_an_index_that_is_gone_are_none_of_the_next(spark, table_path):
-    save(rows_2d(spark, 2_000), table_path, columnsToIndex="a", cubeSize=500)
-    unset(spark, table_path, *REVISIONS)
+def test_files_of_an_index_that_is_gone_are_none_of_the_next(spark, one_revision, table_path):
+    shutil.copytree(one_revision, table_path)
+    set_properties(table_path, dict.fromkeys([LATEST, "qbeast.revision.0", "qbeast.revision.1"]))
     with under(spark, {"spark.qbeast.index.numberOfRetries": "0"}):
         table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["b"], cube_size=500)
-    rows_2d(spark, 100, first=2_000).write.format("qbeast").mode("append").save(table_path)
+    rows_2d(spark, 100, first=500).write.format("qbeast").mode("append").save(table_path)
     assert (table.latest_revision.id, table.columns_to_index) == (1, ["b"])
     assert table.metrics().unindexed_files > 0
     light = F.hash("b") < -1_000_000_000
-    assert ids(load(spark, table_path).where(light)) == ids(rows_2d(spark, 2_100).where(light))
+    assert ids(load(spark, table_path).where(light)) == ids(rows_2d(spark, 600).where(light))
     holds(spark, table_path)
 
 
-def test_a_revision_takes_no_number_that_is_stored(spark, table_path):
+def test_a_revision_takes_no_number_that_is_stored(spark, two_revisions, table_path):
     """Somebody has set the latest revision back to an older one."""
-    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=200)
-    rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").option("cubeSize", 190).save(
-        table_path
-    )
+    shutil.copytree(two_revisions, table_path)
     stored = bridge.TableLog(spark, table_path).configuration["qbeast.revision.2"]
-    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{LATEST}' = '1')")
-    more = rows_2d(spark, 500, first=1_000)
-    more.write.format("qbeast").mode("append").option("cubeSize", 180).save(table_path)
+    set_properties(table_path, {LATEST: "1"})
+    save(rows_2d(spark, 500, first=1_000), table_path, columnsToIndex=None, cubeSize=180)
     configuration = bridge.TableLog(spark, table_path).configuration
     assert (configuration["qbeast.revision.2"], configuration[LATEST]) == (stored, "3")
     holds(spark, table_path)
 
 
-def test_a_revision_takes_no_number_that_files_have(spark, table_path):
+def test_a_revision_takes_no_number_that_files_have(spark, two_revisions, table_path):
     """Somebody has set the latest revision back to an older one, and removed the newer one."""
-    save(rows_2d(spark, 500), table_path, columnsToIndex="a", cubeSize=200)
-    save(rows_2d(spark, 500, first=500), table_path, columnsToIndex=None, cubeSize=190)
-    unset(spark, table_path, "qbeast.revision.2")
-    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('{LATEST}' = '1')")
+    shutil.copytree(two_revisions, table_path)
+    set_properties(table_path, {LATEST: "1", "qbeast.revision.2": None})
     save(rows_2d(spark, 500, first=1_000), table_path, columnsToIndex=None, cubeSize=180)
     table = QbeastTable.for_path(spark, table_path)
     assert table.latest_revision.id == 3

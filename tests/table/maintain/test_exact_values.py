@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,12 +46,13 @@ def bounds(path):
     return [(each["minValues"]["at"], each["maxValues"]["at"]) for each in stats]
 
 
-@pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
 @pytest.mark.parametrize("columns", [["id", "at"], ["*"]], ids=["plain", "in structs"])
-def test_statistics_tell_old_moments_exactly(spark, table_path, session, columns):
-    with under(spark, session):
-        for _ in range(2):
+def test_statistics_tell_old_moments_exactly(spark, table_path, columns):
+    """Whichever of the two sessions writes them."""
+    for session in (PARIS, LEGACY):
+        with under(spark, session):
             save(old_moment(spark).select(*columns), table_path, columnsToIndex="id")
+    with under(spark, LEGACY):
         QbeastTable.for_path(spark, table_path).optimize()
     assert set(bounds(table_path)) == {(TOLD, TOLD)}
     asked = ASKED if columns == ["*"] else [text for text in ASKED if text.startswith("at")]
@@ -76,18 +79,32 @@ def test_rows_are_computed_by_the_policy_of_their_session(spark, table_path):
     assert [row["day"] for row in load(spark, table_path).collect()] == [dt.date(2024, 1, 5)]
 
 
-def test_sound_statistics_are_sound_in_every_session(spark, table_path):
+@pytest.fixture(scope="module")
+def moments(spark, tmp_path_factory):
+    """A function from whether a table takes vectors to one of two rows with that moment, which tests copy."""
+
+    @functools.cache
+    def of(vectors="true"):
+        path = str(tmp_path_factory.mktemp("moments") / "table")
+        rows = spark.range(7, 9, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at", "1.50 AS price")
+        save(rows, path, columnsToIndex="id", **{"delta.enableDeletionVectors": vectors})
+        return path
+
+    return of
+
+
+def test_sound_statistics_are_sound_in_every_session(spark, moments, table_path):
     """What the first scan has parsed of them is kept for all sessions of the JVM."""
-    save(spark.sql(f"SELECT 7L AS id, TIMESTAMP'{TOLD}' AS at"), table_path, columnsToIndex="id")
+    shutil.copytree(moments(), table_path)
     with under(spark, LEGACY):
         assert not holds(spark, table_path).repair().healed
         asked_there = ids_of_each([load(spark, table_path).where(ASKED[0])])
-    assert asked_there == ids_of_each([load(spark, table_path).where(ASKED[0])]) == [[7]]
+    assert asked_there == ids_of_each([load(spark, table_path).where(ASKED[0])]) == [[7, 8]]
 
 
 @pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
-def test_repair_tells_old_moments_exactly(spark, table_path, session):
-    save(spark.sql(f"SELECT 7L AS id, TIMESTAMP'{TOLD}' AS at"), table_path, columnsToIndex="id")
+def test_repair_tells_old_moments_exactly(spark, moments, table_path, session):
+    shutil.copytree(moments(), table_path)
 
     def tell_another(add, _):
         add["stats"] = add["stats"].replace(TOLD, "1899-12-31T23:00:00.000Z")
@@ -99,21 +116,23 @@ def test_repair_tells_old_moments_exactly(spark, table_path, session):
     holds(spark, copy)
 
 
-@pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
 @pytest.mark.parametrize(
-    ("how", "vectors"),
+    ("how", "vectors", "session"),
     [
-        ("delete", "true"),
-        ("delete", "false"),
-        ("delete_rows", "true"),
-        ("replaceWhere", "true"),
-        ("replaceWhere", "false"),
+        ("delete", "true", LEGACY),
+        ("delete", "false", LEGACY),
+        ("delete_rows", "true", PARIS),
+        ("delete_rows", "true", LEGACY),
+        ("replaceWhere", "true", LEGACY),
+        ("replaceWhere", "false", LEGACY),
     ],
 )
-def test_rows_that_go_leave_the_bounds(spark, table_path, session, how, vectors):
-    """Delta parses them and tells them anew. What is parsed of a version may be what another session has parsed."""
-    rows = spark.range(7, 9, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at", "1.50 AS price")
-    save(rows, table_path, columnsToIndex="id", **{"delta.enableDeletionVectors": vectors})
+def test_rows_that_go_leave_the_bounds(spark, moments, table_path, how, vectors, session):
+    """Delta parses them and tells them anew. What is parsed of a version may be what another session has parsed.
+
+    The old policy of parsing times is in the same zone as the new one, and makes more of a moment wrong.
+    """
+    shutil.copytree(moments(vectors), table_path)
     (file,) = bridge.TableLog(spark, table_path).files()
     table = QbeastTable.for_path(spark, table_path)
     with under(spark, session):
@@ -140,8 +159,8 @@ def test_rows_that_go_leave_the_bounds(spark, table_path, session, how, vectors)
     holds(spark, table_path)
 
 
-def of_another_engine(path, *, int96):
-    """Two Parquet files with a day and a moment of 1500."""
+def of_another_engine(path):
+    """Two Parquet files with a day and a moment of 1500. One keeps moments as INT96."""
     Path(path).mkdir()
     for first in (0, 100):
         moment = dt.datetime(1500, 1, 1, 12, tzinfo=dt.timezone.utc)
@@ -150,7 +169,9 @@ def of_another_engine(path, *, int96):
             "day": pa.array([moment.date()] * 100, pa.date32()),
             "at": pa.array([moment] * 100, pa.timestamp("us", "UTC")),
         }
-        pq.write_table(pa.table(columns), f"{path}/{first}.parquet", use_deprecated_int96_timestamps=int96)
+        pq.write_table(
+            pa.table(columns), f"{path}/{first}.parquet", use_deprecated_int96_timestamps=first == 100
+        )
 
 
 def numbers(spark, path):
@@ -159,24 +180,22 @@ def numbers(spark, path):
     return sorted(map(tuple, rows.collect()))
 
 
-@pytest.mark.parametrize("int96", [False, True], ids=["int64", "int96"])
-def test_files_of_another_engine_keep_their_values(spark, table_path, int96):
+def test_files_of_another_engine_keep_their_values(spark, table_path):
     """A session that reads other ones writes what the files hold."""
-    of_another_engine(table_path, int96=int96)
+    of_another_engine(table_path)
     table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     before = numbers(spark, table_path)
     with under(spark, OTHER_READS):
-        assert numbers(spark, table_path) != before
+        assert not set(numbers(spark, table_path)) & set(before)
         assert table.verify("data").ok
         assert table.optimize(revision=0)
     assert numbers(spark, table_path) == before
     assert holds(spark, table_path).metrics().unindexed_rows == 0
 
 
-@pytest.mark.parametrize("int96", [False, True], ids=["int64", "int96"])
-def test_deleting_keeps_the_values_of_the_other_rows(spark, table_path, int96):
+def test_deleting_keeps_the_values_of_the_other_rows(spark, table_path):
     """Without deletion vectors Delta writes them again. The condition is of what the files hold."""
-    of_another_engine(table_path, int96=int96)
+    of_another_engine(table_path)
     table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     before = numbers(spark, table_path)
     with under(spark, OTHER_READS):
@@ -185,7 +204,7 @@ def test_deleting_keeps_the_values_of_the_other_rows(spark, table_path, int96):
 
 
 def test_replacing_keeps_the_values_of_the_other_rows(spark, table_path):
-    of_another_engine(table_path, int96=False)
+    of_another_engine(table_path)
     convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     before = numbers(spark, table_path)
     new = "SELECT 2L AS id, DATE'1500-01-01' AS day, TIMESTAMP'1500-01-01 12:00:00Z' AS at"
@@ -195,17 +214,18 @@ def test_replacing_keeps_the_values_of_the_other_rows(spark, table_path):
     assert numbers(spark, table_path) == [row for row in before if row[0] % 2 or row[0] == 2]
 
 
-def spelled_twice(spark, path):
+def spelled_twice(path):
     """Two Parquet files with a column that each spells in its own way. Its values are those of `id`."""
+    Path(path).mkdir()
     for first, price in ((0, "Price"), (100, "price")):
-        rows = spark.range(first, first + 100, 1, 1).selectExpr("id", f"id AS {price}")
-        rows.write.mode("append").parquet(path)
+        values = pa.array(range(first, first + 100), pa.int64())
+        pq.write_table(pa.table({"id": values, price: values}), f"{path}/{first}.parquet")
 
 
 @pytest.mark.parametrize("replaces", [False, True], ids=["delete", "replaceWhere"])
 def test_values_of_columns_in_another_case_stay(spark, table_path, replaces):
     """A session that tells cases apart reads nulls there, and would write them with the other rows of the file."""
-    spelled_twice(spark, table_path)
+    spelled_twice(table_path)
     table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     (price,) = set(table.df().columns) - {"id"}
     with under(spark, {"spark.sql.caseSensitive": "true"}):
@@ -222,9 +242,8 @@ def test_structs_without_a_known_field_stay(spark, table_path):
     """By a setting of Spark 4.1 and later they are nulls, and files of the structs would be written anew with these."""
     for first in (0, 100):
         rows = spark.range(first, first + 100, 1, 1).selectExpr("id", "struct(id AS a) AS s")
-        save(rows, table_path, columnsToIndex="id")
-    mapped = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
-    for change in (mapped, "ADD COLUMN s.b BIGINT", "DROP COLUMN s.a"):
+        save(rows, table_path, columnsToIndex="id", **{"delta.columnMapping.mode": "name"})
+    for change in ("ADD COLUMN s.b BIGINT", "DROP COLUMN s.a"):
         spark.sql(f"ALTER TABLE delta.`{table_path}` {change}")
     before = load(spark, table_path).where("s IS NULL").count()
     with under(spark, {"spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing": "true"}):
@@ -233,7 +252,7 @@ def test_structs_without_a_known_field_stay(spark, table_path):
 
 
 def test_convert_tells_what_the_files_hold(spark, table_path):
-    of_another_engine(table_path, int96=False)
+    of_another_engine(table_path)
     with under(spark, {**OTHER_READS, **LEGACY}):
         convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     assert set(bounds(table_path)) == {("1500-01-01T12:00:00.000Z", "1500-01-01T12:00:00.000Z")}
@@ -242,7 +261,7 @@ def test_convert_tells_what_the_files_hold(spark, table_path):
 
 def test_convert_tells_of_columns_in_another_case(spark, table_path):
     """As all null they would be left out by every condition on them, in every session."""
-    spelled_twice(spark, table_path)
+    spelled_twice(table_path)
     with under(spark, {"spark.sql.caseSensitive": "true"}):
         convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
     assert ids_of_each([load(spark, table_path).where(f"price = {each}") for each in (50, 150)]) == [
@@ -254,11 +273,10 @@ def test_convert_tells_of_columns_in_another_case(spark, table_path):
 
 def test_convert_passes_over_no_file(spark, table_path):
     """Its statistics would tell of the rows that could be read."""
-    spelled_twice(spark, table_path)
+    spelled_twice(table_path)
     victim = min(Path(table_path).glob("*.parquet"))
     content = victim.read_bytes()
     victim.write_bytes(content[:4] + bytes(100) + content[104:])
-    victim.with_name(f".{victim.name}.crc").unlink()
     with (
         under(spark, {"spark.sql.files.ignoreCorruptFiles": "true"}),
         pytest.raises(QbeastError, match=re.escape(table_path)),

@@ -37,27 +37,40 @@ def sizes(spark, path):
     return [file.rows for file in bridge.TableLog(spark, path).files()]
 
 
-def scattered(spark, path, appends=6):
+#: How many small appends a scattered table has had.
+APPENDS = 3
+SCATTERED = 4_000 + 100 * APPENDS
+
+
+@pytest.fixture(scope="module")
+def few_appends(spark, tmp_path_factory):
     """A table of 4,000 rows and a few small appends."""
+    path = str(tmp_path_factory.mktemp("scattered") / "table")
     save(rows_2d(spark, 4_000), path, columnStats=BOUNDS)
-    for i in range(appends):
-        save(rows_2d(spark, 100, first=4_000 + 100 * i), path)
+    for first in range(4_000, SCATTERED, 100):
+        save(rows_2d(spark, 100, first=first), path)
+    return path
 
 
-def test_scattered_rows_come_together_and_then_there_is_nothing_to_do(spark, table_path):
-    scattered(spark, table_path)
-    before = sizes(spark, table_path)
-    result = holds(spark, table_path).optimize()
-    after = sizes(spark, table_path)
-    assert len(after) <= len(before) - 5
+@pytest.fixture
+def scattered(few_appends, table_path):
+    """A copy of that table, for a test that changes it."""
+    return shutil.copytree(few_appends, table_path)
+
+
+def test_scattered_rows_come_together_and_then_there_is_nothing_to_do(spark, scattered):
+    before = sizes(spark, scattered)
+    result = holds(spark, scattered).optimize()
+    after = sizes(spark, scattered)
+    assert len(after) <= len(before) - (APPENDS - 1)
     assert result.files_removed - result.files_added == len(before) - len(after)
     assert sum(size < 125 for size in after) <= 1
-    assert ids(load(spark, table_path)) == list(range(4_600))
-    table = holds(spark, table_path)
-    landed = version(spark, table_path)
+    assert ids(load(spark, scattered)) == list(range(SCATTERED))
+    table = holds(spark, scattered)
+    landed = version(spark, scattered)
     assert not table.optimize().changed
-    assert version(spark, table_path) == landed
-    last = Path(table_path, "_delta_log", f"{landed:020}.json").read_text()
+    assert version(spark, scattered) == landed
+    last = Path(scattered, "_delta_log", f"{landed:020}.json").read_text()
     assert '"dataChange":true' not in last
 
 
@@ -68,9 +81,9 @@ def test_a_fresh_table_is_left_alone(spark, table_path):
 
 
 def test_deleted_rows_are_purged_whatever_they_leave(spark, table_path):
-    save(rows_2d(spark, 6_000), table_path)
-    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
+    save(rows_2d(spark, 4_000), table_path)
     spark.sql(f"DELETE FROM delta.`{table_path}` WHERE a < 400000 OR id % 3 = 0")
+    assert all(file.deleted for file in bridge.TableLog(spark, table_path).files())
     left = ids(load(spark, table_path))
     assert QbeastTable.for_path(spark, table_path).optimize().changed
     assert ids(load(spark, table_path)) == left
@@ -96,15 +109,14 @@ def test_files_of_other_writers_are_indexed(spark, table_path):
     assert not any(add["dataChange"] for add in log_entries(table_path, "add")[-3:])
 
 
-def test_given_files_and_a_fraction(spark, table_path):
-    scattered(spark, table_path, 3)
-    table = QbeastTable.for_path(spark, table_path)
+def test_given_files_and_a_fraction(spark, scattered):
+    table = QbeastTable.for_path(spark, scattered)
     name = table.blocks().orderBy("file_bytes").first()["file"]
     assert table.optimize(files=iter([name])).files_removed >= 1
-    assert name not in {file.path for file in bridge.TableLog(spark, table_path).files()}
+    assert name not in {file.path for file in bridge.TableLog(spark, scattered).files()}
     table.optimize(fraction=0.3)
-    assert ids(load(spark, table_path)) == list(range(4_300))
-    holds(spark, table_path)
+    assert ids(load(spark, scattered)) == list(range(SCATTERED))
+    holds(spark, scattered)
 
 
 @pytest.mark.parametrize(
@@ -140,27 +152,25 @@ def test_bad_input_changes_nothing(spark, table_path):
     assert version(spark, table_path) == 0
 
 
-def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, table_path, monkeypatch):
-    scattered(spark, table_path, 2)
-    before = parquet_files(table_path)
+def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, scattered, monkeypatch):
+    before = parquet_files(scattered)
 
     def interrupted(self, tags):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(bridge.Transaction, "tag", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        QbeastTable.for_path(spark, table_path).optimize()
-    assert parquet_files(table_path) == before
-    assert ids(load(spark, table_path)) == list(range(4_200))
+        QbeastTable.for_path(spark, scattered).optimize()
+    assert parquet_files(scattered) == before
+    assert ids(load(spark, scattered)) == list(range(SCATTERED))
 
 
-def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, table_path, monkeypatch):
+def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, scattered, monkeypatch):
     """An optimize works on the revision that was the latest when it began, however often other writers come first."""
-    scattered(spark, table_path, 3)
-    before = len(sizes(spark, table_path))
+    before = len(sizes(spark, scattered))
     wide = rows_2d(spark, 100, first=10_000).withColumn("a", F.col("a") + 3_000_000)
     commit = bridge.Transaction.commit_rewrite
-    waiting = [lambda: save(wide, table_path)]
+    waiting = [lambda: save(wide, scattered)]
 
     def interrupted(self, tags):
         if waiting:
@@ -168,11 +178,11 @@ def test_a_new_revision_meanwhile_does_not_draw_it_away(spark, table_path, monke
         return commit(self, tags)
 
     monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
-    result = QbeastTable.for_path(spark, table_path).optimize()
+    result = QbeastTable.for_path(spark, scattered).optimize()
     assert result.changed
-    assert holds(spark, table_path).latest_revision.id == 2
-    assert len(sizes(spark, table_path)) == before + 1 - (result.files_removed - result.files_added)
-    assert ids(load(spark, table_path)) == [*range(4_300), *range(10_000, 10_100)]
+    assert holds(spark, scattered).latest_revision.id == 2
+    assert len(sizes(spark, scattered)) == before + 1 - (result.files_removed - result.files_added)
+    assert ids(load(spark, scattered)) == [*range(SCATTERED), *range(10_000, 10_100)]
 
 
 def test_files_that_come_after_it_began_are_not_taken_for_unindexed_ones(spark, table_path, monkeypatch):
@@ -192,50 +202,52 @@ def test_files_that_come_after_it_began_are_not_taken_for_unindexed_ones(spark, 
     assert holds(spark, table_path).metrics(revision=2).element_count == 100
 
 
-def test_rows_deleted_meanwhile_stay_deleted(spark, table_path, monkeypatch):
-    scattered(spark, table_path, 2)
+def test_rows_deleted_meanwhile_stay_deleted(spark, scattered, monkeypatch):
     commit = bridge.Transaction.commit_rewrite
     deletes = [100]
 
     def interrupted(self, tags):
-        spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id >= 4000 AND id % 100 < {deletes[-1]}")
+        spark.sql(f"DELETE FROM delta.`{scattered}` WHERE id >= 4000 AND id % 100 < {deletes[-1]}")
         return commit(self, tags)
 
     monkeypatch.setattr(bridge.Transaction, "commit_rewrite", interrupted)
     deletes.append(10)
-    before = parquet_files(table_path)
+    before = parquet_files(scattered)
     no_retries = under(spark, {"spark.qbeast.index.numberOfRetries": "0"})
     with no_retries, pytest.raises(CommitConflictError, match="run it again"):
-        QbeastTable.for_path(spark, table_path).optimize()
-    assert count(load(spark, table_path)) == 4_180
-    assert set(before) <= set(parquet_files(table_path))
+        QbeastTable.for_path(spark, scattered).optimize()
+    assert count(load(spark, scattered)) == SCATTERED - 10 * APPENDS
+    assert set(before) <= set(parquet_files(scattered))
     monkeypatch.undo()
-    QbeastTable.for_path(spark, table_path).optimize(revision=0)
-    assert count(load(spark, table_path)) == 4_180
-    holds(spark, table_path)
+    QbeastTable.for_path(spark, scattered).optimize(revision=0)
+    assert count(load(spark, scattered)) == SCATTERED - 10 * APPENDS
+    holds(spark, scattered)
 
 
-@pytest.mark.parametrize("files", ["Missing", "Corrupt"])
-@pytest.mark.parametrize("revision", [None, 0])
-def test_rows_that_a_session_passes_over_stay_in_the_table(spark, table_path, tmp_path, files, revision):
-    """A mount that is gone for a minute leaves rows out of an answer, and must not take them out of the table."""
-    scattered(spark, table_path, 2)
+@pytest.mark.parametrize(("files", "revision"), [("Missing", None), ("Corrupt", 0)])
+def test_rows_that_a_session_passes_over_stay_in_the_table(spark, scattered, tmp_path, files, revision):
+    """A mount that is gone for a minute leaves rows out of an answer, and must not take them out of the table.
+
+    Neither where files are laid out anew nor where files of other writers are.
+    """
+    rows = SCATTERED
     if revision == 0:
-        rows_2d(spark, 100, first=4_200).write.format("delta").mode("append").save(table_path)
-    newest = max(bridge.TableLog(spark, table_path).files(), key=lambda file: file.modified).path
-    victim, kept = Path(table_path, newest), tmp_path / "kept"
+        rows_2d(spark, 100, first=rows).write.format("delta").mode("append").save(scattered)
+        rows += 100
+    newest = max(bridge.TableLog(spark, scattered).files(), key=lambda file: file.modified).path
+    victim, kept = Path(scattered, newest), tmp_path / "kept"
     shutil.copy(victim, kept)
     victim.unlink() if files == "Missing" else victim.write_bytes(b"PAR1" + bytes(400) + b"PAR1")
     victim.with_name(f".{newest}.crc").unlink()
-    before = version(spark, table_path)
+    before = version(spark, scattered)
     with under(spark, {f"spark.sql.files.ignore{files}Files": "true"}):
-        assert len(ids(load(spark, table_path))) < 4_200 + (100 if revision == 0 else 0)
-        with pytest.raises(QbeastError, match=f"{table_path}.*the table is as it was"):
-            QbeastTable.for_path(spark, table_path).optimize(revision=revision)
-    assert version(spark, table_path) == before
+        assert len(ids(load(spark, scattered))) < rows
+        with pytest.raises(QbeastError, match=f"{scattered}.*the table is as it was"):
+            QbeastTable.for_path(spark, scattered).optimize(revision=revision)
+    assert version(spark, scattered) == before
     shutil.copy(kept, victim)
-    assert QbeastTable.for_path(spark, table_path).optimize(revision=revision).changed
-    assert len(ids(load(spark, table_path))) == 4_200 + (100 if revision == 0 else 0)
+    assert QbeastTable.for_path(spark, scattered).optimize(revision=revision).changed
+    assert len(ids(load(spark, scattered))) == rows
 
 
 def test_names_that_files_spell_in_another_case_keep_their_values(spark, table_path):
@@ -254,11 +266,10 @@ def test_names_that_files_spell_in_another_case_keep_their_values(spark, table_p
     assert table.metrics().unindexed_rows == 0
 
 
-def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, table_path, tmp_path):
+def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, scattered, tmp_path):
     """A file was cut by whoever copied the table, or another program counts rows otherwise."""
-    scattered(spark, table_path, 3)
     copy = str(tmp_path / "copy")
-    shutil.copytree(table_path, copy)
+    shutil.copytree(scattered, copy)
     commit = Path(copy, "_delta_log", f"{3:020}.json")
     commit.write_text(re.sub(r'numRecords\\":100\b', r'numRecords\\":107', commit.read_text()))
     commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
@@ -266,28 +277,27 @@ def test_files_of_other_rows_than_the_log_says_are_not_replaced(spark, table_pat
     with pytest.raises(StorageError, match=r"hold \d+ rows by the log of .*copy, and \d+ were read.*verify"):
         QbeastTable.for_path(spark, copy).optimize()
     assert set(Path(copy).glob("*.parquet")) == files
-    assert version(spark, copy) == version(spark, table_path)
+    assert version(spark, copy) == version(spark, scattered)
 
 
-def test_blocks_tell_of_rows_where_statistics_do_not(spark, table_path):
+def test_blocks_tell_of_rows_where_statistics_do_not(spark, scattered):
     """Files of versions 0.2 to 0.5 of the Scala project have no statistics."""
-    scattered(spark, table_path, 3)
 
     def count_more(add, blocks):
         del add["stats"]
         blocks[0]["elementCount"] += 7
 
-    copy = relogged(table_path, count_more)
+    copy = relogged(scattered, count_more)
     with pytest.raises(StorageError, match=r"hold \d+ rows by the log of .*, and \d+ were read.*verify"):
         QbeastTable.for_path(spark, copy).optimize()
-    assert version(spark, copy) == version(spark, table_path)
+    assert version(spark, copy) == version(spark, scattered)
 
 
 def test_files_of_deleted_rows_alone_by_the_log_are_read(spark, table_path):
     """A writer put the live rows into numRecords: as many as the vector hides, where it hides one half."""
-    rows_2d(spark, 10).coalesce(1).write.format("delta").save(table_path)
+    vectors = {"delta.enableDeletionVectors": "true"}
+    rows_2d(spark, 10).coalesce(1).write.format("delta").options(**vectors).save(table_path)
     convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
-    spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
     spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id % 2 = 0")
     copy = relogged(table_path, live_rows_alone)
     landed = version(spark, copy)
