@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError
+from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
+from pyqbeast.table.maintain.clean import CleanReport
 from tests.sweep.state import strays
 from tests.table.help import count, holds, load, rows_2d, save
 
@@ -38,7 +39,8 @@ def written(spark, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("written") / "table")
     save(rows_2d(spark, 300), path, cubeSize=100)
     save(rows_2d(spark, 200), path, "overwrite")
-    QbeastTable.for_path(spark, path).delete("id < 10")
+    (file,) = bridge.TableLog(spark, path).files()
+    assert QbeastTable.for_path(spark, path).delete_rows(file.path, range(10)) == 10
     assert not strays(Path(path))
     return path
 
@@ -65,7 +67,8 @@ def names(table, files):
 
 
 def test_what_is_old_and_nobodys_goes(spark, table):
-    assert table.clean().files == ()
+    report = table.clean()
+    assert (report.files, str(report)) == ((), f"nothing to clean in {table.path}")
     age(table.path)
     report = table.clean(np.int64(1_000))
     assert names(table, report.files) == LEFT
@@ -74,7 +77,6 @@ def test_what_is_old_and_nobodys_goes(spark, table):
     report = table.clean(dry_run=False)
     assert names(table, report.files) == LEFT
     assert strays(Path(table.path)) == KEPT
-    assert str(table.clean()) == f"nothing to clean in {table.path}"
     assert count(table.df()) == 190
     # The files of the first version are a week old, and have been out of the table for a moment.
     assert count(spark.read.format("delta").option("versionAsOf", 0).load(table.path)) == 300
@@ -94,8 +96,7 @@ def test_times_that_delta_refuses(spark, table):
         "('delta.deletedFileRetentionDuration' = 'interval 0 hours')"
     )
     age(table.path)
-    assert names(table, table.clean().files) > LEFT
-    table.clean(dry_run=False)
+    assert names(table, table.clean(dry_run=False).files) > LEFT
     assert count(load(spark, table.path)) == 190
 
 
@@ -137,10 +138,17 @@ def test_on_the_command_line(spark, table, monkeypatch, tmp_path):
         return json.loads(done.output)
 
     age(table.path)
-    assert names(table, run()["files"]) == LEFT
-    assert strays(Path(table.path)) == LEFT | KEPT
     assert run("--retain-hours", "1000000")["files"] == []  # longer ago than 1970
-    assert run("--yes")["files"]
+    asked = []
+
+    def clean(self, retain_hours, dry_run):
+        asked.append((retain_hours, dry_run))
+        return CleanReport(self.path, dry_run, ("a",))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(QbeastTable, "clean", clean)
+        assert run()["files"] == run("--yes")["files"] == ["a"]
+    assert asked == [(None, True), (None, False)]
     shutil.rmtree(table.path)
     done = CliRunner().invoke(app, ["clean", table.path])
     assert done.exit_code == 1
