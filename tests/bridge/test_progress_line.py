@@ -42,9 +42,29 @@ def terminal(monkeypatch):
     return terminal
 
 
-def work(spark):
+def until(is_so):
+    """Waits until something is so, and for a minute at the most."""
+    end = time.monotonic() + 60
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def work(spark, terminal, folder):
     """A job of one task that lasts until the line has told of it."""
-    spark.sparkContext.parallelize([0], 1).foreach(lambda _: time.sleep(1))
+    told = folder / "told"
+
+    def tell():
+        until(lambda: any("of 1 tasks" in line for line in terminal.lines))
+        told.touch()
+
+    def wait(_):
+        while not told.exists():
+            time.sleep(0.01)
+
+    telling = threading.Thread(target=tell)
+    telling.start()
+    spark.sparkContext.parallelize([0], 1).foreach(wait)
+    telling.join()
 
 
 def tags(spark):
@@ -79,10 +99,10 @@ def test_the_text():
 
 
 @pytest.mark.jvm
-def test_the_line_tells_of_tasks_and_goes_away(spark, terminal):
+def test_the_line_tells_of_tasks_and_goes_away(spark, terminal, tmp_path):
     with progress_line.line_while(spark, "outer"), progress_line.line_while(spark, "inner"):
         assert len(tags(spark)) == 1
-        work(spark)
+        work(spark, terminal, tmp_path)
     assert any(line.startswith("outer [") and "of 1 tasks" in line for line in terminal.lines)
     assert not any("inner" in line for line in terminal.lines)
     assert terminal.is_blank
@@ -90,7 +110,7 @@ def test_the_line_tells_of_tasks_and_goes_away(spark, terminal):
 
     def interrupted():
         with progress_line.line_while(spark, "ended"):
-            time.sleep(0.5)
+            until(lambda: terminal.lines[-1:] == ["ended"])
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -151,8 +171,8 @@ def test_operations_go_on_whatever_stands_for_the_standard_error(monkeypatch, st
 
 
 @pytest.mark.jvm
-def test_a_line_that_cannot_be_taken_away_is_no_failure_of_the_operation(spark, terminal):
+def test_a_line_that_cannot_be_taken_away_is_no_failure_of_the_operation(spark, terminal, tmp_path):
     with progress_line.line_while(spark, "writing"):
-        work(spark)
+        work(spark, terminal, tmp_path)
         terminal.close()
     assert not tags(spark)
