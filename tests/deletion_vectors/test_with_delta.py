@@ -149,7 +149,7 @@ CHECKPOINTS = {
         {"delta.checkpoint.writeStatsAsJson": "false", "delta.checkpoint.writeStatsAsStruct": "true"},
         {},
     ),
-    "in parts": ({}, {"checkpoint.partSize": "2"}),
+    "in parts": ({}, {"checkpoint.partSize": "1"}),
     "v2 json": ({"delta.checkpointPolicy": "v2"}, {"checkpointV2.topLevelFileFormat": "json"}),
     "v2 parquet": ({"delta.checkpointPolicy": "v2"}, {"checkpointV2.topLevelFileFormat": "parquet"}),
 }
