@@ -45,7 +45,7 @@ def good(spark, tmp_path_factory):
 @pytest.fixture(scope="module")
 def small(spark, tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "table"
-    save(rows_2d(spark, 1_000), str(path), cubeSize=200)
+    save(rows_2d(spark, 1_000), str(path), cubeSize=100)
     TableLog(path).save()
     return path
 
