@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import hypothesis
@@ -90,15 +91,21 @@ def java(spark):
             handed[place] = value
         return handed
 
-    def call(name, function, *arguments, made_of=None, of=None):
+    # Each look at the methods of a class is some dozen calls to the JVM.
+    @functools.cache
+    def found(name, function, kinds):
         of_class = loader.loadClass(f"io.pyqbeast.{name}")
         (method,) = [
             each
             for each in of_class.getDeclaredMethods()
             if each.getName() == function
-            and [kind.getSimpleName() for kind in each.getParameterTypes()] == [kind for kind, _ in arguments]
+            and [kind.getSimpleName() for kind in each.getParameterTypes()] == [*kinds]
         ]
         method.setAccessible(True)
+        return of_class, method
+
+    def call(name, function, *arguments, made_of=None, of=None):
+        of_class, method = found(name, function, tuple(kind for kind, _ in arguments))
         made = of
         if made_of is not None:
             (constructor,) = of_class.getDeclaredConstructors()
