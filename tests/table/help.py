@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, bridge
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 
 #: What the columns of `rows_2d` may hold, as `columnStats` takes it.
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
@@ -77,6 +78,13 @@ def log_entries(path, kind):
         line for f in sorted(Path(path, "_delta_log").glob("*.json")) for line in f.read_text().splitlines()
     ]
     return [entry[kind] for entry in map(json.loads, lines) if kind in entry]
+
+
+def log_of_name(spark, name):
+    """What the log says of the indexed table that the session's catalog lists under a name: no job of Spark's."""
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.TableIdentifier(name)
+    entry = spark._jsparkSession.sessionState().catalog().getTableMetadata(identifier)
+    return IndexedSnapshot.read(entry.location().getPath())
 
 
 def parquet_files(path):

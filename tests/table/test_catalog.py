@@ -15,7 +15,7 @@ from pyqbeast import (
 )
 from pyqbeast.bridge.jvm import java
 from tests.spark_session import under
-from tests.table.help import count, holds, ids, load, opened, rows_2d, save
+from tests.table.help import count, holds, ids, load, log_of_name, opened, rows_2d, save
 
 SCHEMA = "(id BIGINT NOT NULL, a INT, b DOUBLE, name STRING)"
 
@@ -34,19 +34,29 @@ def source(spark):
     spark.catalog.dropTempView("source")
 
 
+@pytest.fixture(scope="module")
+def settled(spark):
+    """The name of a table for statements that are refused: they leave it as it is."""
+    spark.sql(f"CREATE TABLE settled {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
+    yield "settled"
+    spark.sql("DROP TABLE settled")
+
+
 def all_indexed(spark, name, rows):
-    table = QbeastTable.for_name(spark, name)
-    assert count(spark.table(name)) == rows
-    metrics = table.metrics()
+    """The log tells of so many rows, and all are in the newest revision of the index; returns that revision."""
+    log = log_of_name(spark, name)
+    metrics = log.metrics()
     assert (metrics.unindexed_files, metrics.element_count) == (0, rows)
-    return table
+    assert sum(file.rows - file.deleted for file in log.files) == rows
+    return log.revision()
 
 
 def all_placed(spark, name, rows):
     """Besides, each row lies where its index says: looked at in a few tests, since all writes place rows alike."""
-    table = all_indexed(spark, name, rows)
-    assert table.verify().ok
-    return table
+    revision = all_indexed(spark, name, rows)
+    table = QbeastTable.for_name(spark, name)
+    assert (count(spark.table(name)), table.verify().ok) == (rows, True)
+    return revision
 
 
 def history(spark, name):
@@ -56,16 +66,14 @@ def history(spark, name):
 @pytest.mark.parametrize(
     "how",
     [
-        "TBLPROPERTIES (columnsToIndex = 'a,b', cubeSize = '500')",
-        "TBLPROPERTIES ('qbeast.columnsToIndex' = 'a,b', 'qbeast.cubeSize' = '500')",
-        "TBLPROPERTIES ('QBEAST.COLUMNSTOINDEX' = 'a,b', 'Qbeast.CubeSize' = '500')",
+        "TBLPROPERTIES (columnsToIndex = 'a,b', 'QBEAST.CUBESIZE' = '500')",
         "OPTIONS ('Qbeast.columnsToIndex' = 'a,b', 'qbeast.cubeSize' = '500')",
     ],
 )
 def test_an_index_as_properties_of_a_new_table(spark, name, how):
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
-    made = QbeastTable.for_name(spark, name)
-    assert (made.columns_to_index, made.cube_size) == (["a", "b"], 500)
+    made = log_of_name(spark, name).revision()
+    assert (made.columns, made.cube_size) == (["a", "b"], 500)
 
 
 def test_a_property_changes_the_cube_size_of_what_is_written_next(spark, name, source):
@@ -73,22 +81,20 @@ def test_a_property_changes_the_cube_size_of_what_is_written_next(spark, name, s
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 1000)")
     spark.sql(f"INSERT INTO {name} SELECT * FROM source")
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = '500')")
-    assert QbeastTable.for_name(spark, name).cube_size == 1000
-    for _ in range(2):
-        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    assert log_of_name(spark, name).revision().cube_size == 1000
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
     table = QbeastTable.for_name(spark, name)
     assert (count(spark.table(name)), table.metrics().element_count, table.verify().ok) == (
-        9_000,
         6_000,
+        3_000,
         True,
     )
     assert [(each.id, each.cube_size) for each in table.revisions()] == [(0, 1000), (1, 1000), (2, 500)]
-    spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source")
-    assert QbeastTable.for_name(spark, name).cube_size == 500
     for wrong in ("many", "5M", "0"):
         with pytest.raises(InvalidInputError, match="cubeSize has to be"):
             spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = '{wrong}')")
-    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source")
+    assert log_of_name(spark, name).revision().cube_size == 500
 
 
 def test_a_cube_size_that_a_write_states_is_the_one_that_the_table_keeps(spark, name, source):
@@ -96,28 +102,31 @@ def test_a_cube_size_that_a_write_states_is_the_one_that_the_table_keeps(spark, 
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = 1000)")
     spark.sql(f"INSERT INTO {name} SELECT * FROM source")
-    for _ in range(2):
-        spark.table("source").write.format("qbeast").mode("append").option("cubeSize", 500).saveAsTable(name)
-        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
-    table = QbeastTable.for_name(spark, name)
-    assert [each.cube_size for each in table.revisions()][1:] == [1000, 500]
+    spark.table("source").write.format("qbeast").mode("append").option("cubeSize", 500).saveAsTable(name)
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    assert [each.cube_size for each in QbeastTable.for_name(spark, name).revisions()][1:] == [1000, 500]
     assert spark.sql(f"SHOW TBLPROPERTIES {name} (cubeSize)").first()["value"] == "500"
-    assert (count(spark.table(name)), table.verify().ok) == (15_000, True)
+    assert count(spark.table(name)) == 9_000
 
 
 def test_a_cube_size_is_one_property_whatever_it_is_called(spark, name, source):
     """Of two under two names the newer would count for nothing."""
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
+
+    def sizes():
+        every = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+        return {key: value for key, value in every.items() if key.lower().endswith("cubesize")}
+
     for size, key in ((1000, "cubeSize"), (500, "qbeast.cubeSize"), (200, "CUBESIZE")):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '{size}', team = 'maps')")
-        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
-        assert QbeastTable.for_name(spark, name).cube_size == size
+        assert sizes() == {"cubeSize": str(size)}
+    spark.sql(f"INSERT INTO {name} SELECT * FROM source")
+    assert log_of_name(spark, name).revision().cube_size == 200
     with pytest.raises(UnsupportedError, match=r"two things of the option .*: say it once"):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = 300, 'qbeast.cubeSize' = 400)")
     spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ('qbeast.CubeSize')")
-    kept = {row["key"].lower() for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
-    assert "team" in kept
-    assert not any(key.endswith("cubesize") for key in kept)
+    assert sizes() == {}
+    assert spark.sql(f"SHOW TBLPROPERTIES {name} (team)").first()["value"] == "maps"
 
 
 @pytest.mark.parametrize("kind", ["OPTIONS", "TBLPROPERTIES"])
@@ -132,7 +141,7 @@ def test_a_new_table_has_one_cube_size(spark, name, kind):
         f"CREATE TABLE {name} {SCHEMA} USING qbeast {kind} (columnsToIndex = 'a', cubeSize = 300, "
         "'qbeast.cubeSize' = 300)"
     )
-    assert QbeastTable.for_name(spark, name).cube_size == 300
+    assert log_of_name(spark, name).revision().cube_size == 300
 
 
 @pytest.mark.parametrize(
@@ -146,17 +155,15 @@ def test_a_new_table_has_one_cube_size(spark, name, kind):
         ("sampleFractions = '0.5'", "the property pyqbeast.sampleFractions: set that one"),
     ],
 )
-def test_a_property_that_would_have_no_effect_is_refused(spark, name, properties, told):
-    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
+def test_a_property_that_would_have_no_effect_is_refused(spark, settled, properties, told):
     with pytest.raises(UnsupportedError, match=told):
-        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({properties})")
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (columnsToIndex = 'a,b', team = 'maps')")
+        spark.sql(f"ALTER TABLE {settled} SET TBLPROPERTIES ({properties})")
 
 
 def test_a_property_may_say_again_how_a_table_is_indexed(spark, name):
     how = "columnsToIndex = 'a:hashing,b'"
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS ({how}, weightColumns = 'id')")
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({how})")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({how}, team = 'maps')")
     with pytest.raises(UnsupportedError, match="overwrite the table with other columnsToIndex"):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (columnsToIndex = 'a,b')")
 
@@ -164,7 +171,7 @@ def test_a_property_may_say_again_how_a_table_is_indexed(spark, name):
 def test_create_then_insert(spark, name, source):
     how = "OPTIONS (columnsToIndex = 'a,b', cubeSize = 500)"
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
-    assert QbeastTable.for_name(spark, name).columns_to_index == ["a", "b"]
+    assert log_of_name(spark, name).revision().columns == ["a", "b"]
     spark.sql(f"CREATE TABLE IF NOT EXISTS {name} {SCHEMA} USING qbeast {how}")
     spark.sql(f"INSERT INTO {name} SELECT * FROM source")
     spark.sql(f"INSERT INTO {name} BY NAME SELECT b, name, a, id + 3000 AS id FROM source")
@@ -183,7 +190,7 @@ def test_create_with_statistics(spark, name, source):
     spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast {how}")
     spark.sql(f"INSERT INTO {name} SELECT * FROM source")
     spark.sql(f"INSERT INTO {name} SELECT id + 3000, a, b, name FROM source")
-    revision = all_placed(spark, name, 6_000).latest_revision
+    revision = all_indexed(spark, name, 6_000)
     of_a, of_b = revision.transformations
     assert (revision.id, of_a.quantiles, of_b.minimum, of_b.maximum) == (
         1,
@@ -201,7 +208,7 @@ def test_location_makes_an_external_table(spark, name, source, tmp_path):
     for columns in ("", f"{SCHEMA} ", ""):
         index = "OPTIONS (columnsToIndex = 'a')" if columns else ""
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} {columns}USING qbeast {index} {where}")
-        all_indexed(spark, name, 3_000)
+        assert count(spark.table(name)) == 3_000
         spark.sql(f"DROP TABLE {name}")
     holds(spark, str(tmp_path / "here"))
     with pytest.raises(UnsupportedError, match=r"is indexed by \[a\] and not by \[b\]"):
@@ -213,27 +220,23 @@ def test_as_select_and_replace(spark, name, source):
         f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 500) "
         "COMMENT 'flat' TBLPROPERTIES (team = 'maps', weightColumns = 'id') AS SELECT * FROM source"
     )
-    all_indexed(spark, name, 3_000)
+    assert all_indexed(spark, name, 3_000).weight_columns == ("id",)
     assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())["team"] == "maps"
-    assert QbeastTable.for_name(spark, name).latest_revision.weight_columns == ("id",)
     extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
     assert (extended["Type"], extended["Comment"]) == ("MANAGED", "flat")
     spark.sql(
         f"CREATE OR REPLACE TABLE {name} USING qbeast TBLPROPERTIES (columnsToIndex = 'id', team = 'air') "
         f"AS SELECT id, name FROM {name} WHERE id < 100"
     )
-    assert all_placed(spark, name, 100).columns_to_index == ["id"]
+    assert all_indexed(spark, name, 100).columns == ["id"]
     assert dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())["team"] == "air"
     assert spark.table(name).columns == ["id", "name"]
     spark.sql(f"CREATE OR REPLACE TABLE {name} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'b')")
     assert count(spark.table(name)) == 0
-    assert QbeastTable.for_name(spark, name).columns_to_index == ["b"]
-    spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF 0")
-    all_indexed(spark, name, 3_000)
+    assert log_of_name(spark, name).revision().columns == ["b"]
 
 
-@pytest.mark.parametrize("how", ["statement", "writer"])
-def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name, how):
+def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name):
     """Neither constraints nor properties nor its comment, as with Delta's own tables; how its index is made stays."""
     spark.sql(
         f"CREATE TABLE {name} (id BIGINT, a INT) USING qbeast OPTIONS (columnsToIndex = 'id,a', cubeSize = 500, "
@@ -241,14 +244,10 @@ def test_a_table_that_is_replaced_leaves_nothing_of_its_own(spark, name, how):
     )
     spark.sql(f"INSERT INTO {name} SELECT id, 1 FROM range(100)")
     spark.sql(f"ALTER TABLE {name} ADD CONSTRAINT positive CHECK (a > 0)")
-    rows = spark.range(2_000).selectExpr("id", "cast(-id AS int) AS a")
-    rows.createOrReplaceTempView("others")
-    if how == "statement":
-        spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast COMMENT 'new' AS SELECT * FROM others")
-    else:
-        rows.writeTo(name).using("qbeast").tableProperty("comment", "new").createOrReplace()
-    table = all_indexed(spark, name, 2_000)
-    assert (table.columns_to_index, table.cube_size) == (["id", "a"], 500)
+    rows = "SELECT id, cast(-id AS int) AS a FROM range(2000)"
+    spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast COMMENT 'new' AS {rows}")
+    revision = all_indexed(spark, name, 2_000)
+    assert (revision.columns, revision.cube_size) == (["id", "a"], 500)
     properties = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
     assert not {"team", "comment", "delta.constraints.positive"} & set(properties)
     assert properties["pyqbeast.sampleFractions"] == "0.5"
@@ -269,27 +268,26 @@ def test_a_table_that_is_replaced_keeps_properties_in_whatever_case_they_are_sai
         assert properties == {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
 
 
-@pytest.mark.parametrize("vectors", [None, "false"])
-def test_a_table_that_is_replaced_gets_the_properties_of_a_new_one(spark, name, source, vectors):
+def test_a_table_that_is_replaced_gets_the_properties_of_a_new_one(spark, name):
     """Deletion vectors among them, and what the session says of new tables."""
     defaults = "spark.databricks.delta.properties.defaults"
-    said = {f"{defaults}.logRetentionDuration": "interval 90 days"}
-    if vectors:
-        said[f"{defaults}.enableDeletionVectors"] = vectors
-    table = f"TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b') AS SELECT * FROM source"
+    table = f"TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'id') AS SELECT id FROM range(10)"
 
     def properties():
         every = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
         return {key: value for key, value in every.items() if key.startswith("delta.")}
 
-    with under(spark, said):
+    with under(spark, {f"{defaults}.logRetentionDuration": "interval 90 days"}):
         spark.sql(f"CREATE {table}")
         new = properties()
-        assert new["delta.enableDeletionVectors"] == (vectors or "true")
+        assert new["delta.enableDeletionVectors"] == "true"
         assert new["delta.logRetentionDuration"] == "interval 90 days"
         spark.sql(f"CREATE OR REPLACE {table}")
         assert properties() == new
-    all_indexed(spark, name, 3_000)
+        with under(spark, {f"{defaults}.enableDeletionVectors": "false"}):
+            spark.sql(f"CREATE OR REPLACE {table}")
+            assert properties() == new | {"delta.enableDeletionVectors": "false"}
+    all_indexed(spark, name, 10)
 
 
 def test_a_table_that_is_replaced_stays_where_it_lies(spark, name, source, tmp_path):
@@ -322,12 +320,12 @@ def test_a_name_of_something_else_is_overwritten(spark, name, before):
     all_indexed(spark, name, 1_000)
     extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
     assert extended["Provider"] == "delta"
+    assert count(spark.table(name)) == 1_000
     if before.startswith("VIEW"):
         return
     rows.write.insertInto(name)
-    all_placed(spark, name, 2_000)
-    spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE id < 100")
-    all_indexed(spark, name, 200)
+    all_indexed(spark, name, 2_000)
+    assert count(spark.table(name)) == 2_000
 
 
 def test_a_table_that_the_metastore_lists_as_ours(spark, name, tmp_path):
@@ -357,40 +355,34 @@ def test_a_dynamic_overwrite_of_partitions_replaces_all_rows(spark, name, source
     rows_2d(spark, 700).writeTo(name).overwritePartitions()
     all_indexed(spark, name, 700)
     with under(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
-        spark.sql(f"INSERT OVERWRITE {name} SELECT * FROM source WHERE id < 2000")
-        all_indexed(spark, name, 2_000)
         rows_2d(spark, 600).write.insertInto(name, overwrite=True)
         all_indexed(spark, name, 600)
         rows_2d(spark, 500).write.format("qbeast").mode("overwrite").saveAsTable(name)
-        all_placed(spark, name, 500)
+        all_indexed(spark, name, 500)
 
 
 def test_the_writers_of_dataframes(spark, name):
-    rows = rows_2d(spark, 1_000)
-    writer = rows.write.format("qbeast").option("columnsToIndex", "a,b")
-    writer.saveAsTable(name)
-    rows.write.format("qbeast").mode("append").saveAsTable(name)
-    rows.write.insertInto(name)
-    rows.writeTo(name).append()
-    all_placed(spark, name, 4_000)
-    rows.write.insertInto(name, overwrite=True)
-    all_indexed(spark, name, 1_000)
-    rows.write.format("qbeast").mode("overwrite").saveAsTable(name)
-    assert all_indexed(spark, name, 1_000).columns_to_index == ["a", "b"]
-    few = rows_2d(spark, 700)
+    rows, few = rows_2d(spark, 1_000), rows_2d(spark, 700)
+    rows.write.format("qbeast").option("columnsToIndex", "a,b").saveAsTable(name)
     few.write.format("delta").mode("overwrite").saveAsTable(name)
     all_indexed(spark, name, 700)
-    few.write.format("delta").mode("overwrite").option("replaceWhere", "id < 800").saveAsTable(name)
-    assert all_placed(spark, name, 700).columns_to_index == ["a", "b"]
     few.withColumn("c", F.lit(1)).write.format("delta").mode("overwrite").option(
         "overwriteSchema", "true"
     ).saveAsTable(name)
-    assert all_indexed(spark, name, 700).columns_to_index == ["a", "b"]
+    assert all_indexed(spark, name, 700).columns == ["a", "b"]
     rows.write.format("qbeast").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
-    rows.writeTo(name).overwrite(F.col("id") < 10_000)
-    all_placed(spark, name, 1_000)
-    rows.writeTo("copied").using("qbeast").option("columnsToIndex", "b").create()
-    assert all_indexed(spark, "copied", 1_000).columns_to_index == ["b"]
+    assert all_indexed(spark, name, 1_000).columns == ["a", "b"]
+    rows.write.format("qbeast").mode("append").saveAsTable(name)
+    rows.write.insertInto(name)
+    rows.writeTo(name).append()
+    all_indexed(spark, name, 4_000)
+    few.write.format("delta").mode("overwrite").option("replaceWhere", "id < 800").saveAsTable(name)
+    few.writeTo(name).overwrite(F.col("id") < 900)
+    assert count(spark.table(name)) == 700 + 4 * 100
+    table = QbeastTable.for_name(spark, name)
+    assert (table.metrics().unindexed_files, table.verify().ok) == (0, True)
+    rows.writeTo("copied").using("qbeast").option("columnsToIndex", "b").createOrReplace()
+    assert all_indexed(spark, "copied", 1_000).columns == ["b"]
 
 
 def test_delta_statements_on_an_indexed_table(spark, name, source):
@@ -398,19 +390,13 @@ def test_delta_statements_on_an_indexed_table(spark, name, source):
         f"CREATE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a,b', cubeSize = 500) "
         "TBLPROPERTIES (delta.enableDeletionVectors = true) AS SELECT * FROM source"
     )
-    spark.sql(f"DELETE FROM {name} WHERE id >= 2000")
-    spark.sql(f"UPDATE {name} SET name = 'x' WHERE id = 5")
-    spark.sql(f"MERGE INTO {name} t USING source s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
-    assert ids(spark.table(name)) == list(range(3_000))
-    assert QbeastTable.for_name(spark, name).metrics().unindexed_rows > 0
     spark.sql(f"ALTER TABLE {name} ADD COLUMN more INT")
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (team = 'maps')")
     spark.sql(f"INSERT INTO {name} SELECT *, 1 FROM source")
     assert count(spark.table(name).filter("more = 1")) == 3_000
     spark.sql(f"CREATE TABLE copied SHALLOW CLONE {name}")
     assert QbeastTable.for_name(spark, "copied").columns_to_index == ["a", "b"]
     spark.sql(f"VACUUM {name}")
-    assert {"DELETE", "UPDATE", "MERGE", "ADD COLUMNS", "WRITE"} <= set(history(spark, name))
+    assert {"ADD COLUMNS", "WRITE"} <= set(history(spark, name))
 
 
 def test_a_second_catalog_shows_the_same_tables(spark, name, source):
@@ -420,6 +406,7 @@ def test_a_second_catalog_shows_the_same_tables(spark, name, source):
     )
     spark.sql(f"INSERT INTO beside.default.{name} SELECT * FROM source")
     all_indexed(spark, name, 6_000)
+    assert count(spark.table(name)) == 6_000
     assert count(spark.table(f"beside.default.{name}")) == 6_000
 
 
@@ -518,7 +505,7 @@ def test_a_cached_table_sees_rows_that_change_the_schema(spark, name):
         more = spark.range(10).selectExpr("id AS a", "1 AS more")
         more.write.format("qbeast").mode("append").option("mergeSchema", True).saveAsTable(name)
         assert count(cached) == 30
-        place = QbeastTable.for_name(spark, name).path
+        place = log_of_name(spark, name).location
         save(more.withColumn("other", F.lit(1)), place, columnsToIndex="a", mergeSchema=True)
         assert count(cached) == 40
     finally:
@@ -527,7 +514,7 @@ def test_a_cached_table_sees_rows_that_change_the_schema(spark, name):
 
 def test_several_dynamic_overwrites_in_one_statement_are_indexed(spark, name, source):
     for each in (name, "copied"):
-        spark.sql(f"CREATE TABLE {each} USING qbeast OPTIONS (columnsToIndex = 'a') AS SELECT * FROM source")
+        spark.sql(f"CREATE TABLE {each} {SCHEMA} USING qbeast OPTIONS (columnsToIndex = 'a')")
     with under(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
         spark.sql(
             f"FROM source INSERT OVERWRITE TABLE {name} SELECT * INSERT OVERWRITE TABLE copied SELECT * WHERE id < 100"
