@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from pyqbeast import QbeastTable, bridge, scan
+from pyqbeast import QbeastTable, scan
+from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.scanning.row_weights import row_weights
 from tests.table.help import counts_and_sums
 
@@ -41,6 +42,10 @@ def case(request, golden):
     return str(folder / "table"), json.loads((folder / "expected.json").read_text())
 
 
+#: Samples of other fractions are another bound for the same weights; `scanning/test_scan.py` takes all of them.
+FRACTION = 0.1
+
+
 def test_rows_filters_and_samples_are_those_of_the_writer(spark, case):
     path, expected = case
     table = spark.read.format("qbeast").load(path)
@@ -54,7 +59,7 @@ def test_rows_filters_and_samples_are_those_of_the_writer(spark, case):
             condition = sample["filter"]
             asked[f"filter, {name}"] = table.filter(condition).sample(fraction), sample["filter_then_sample"]
             asked[f"{name}, filter"] = table.sample(fraction).filter(condition), sample["sample_then_filter"]
-        else:
+        elif fraction == FRACTION:
             asked[name] = table.sample(fraction), sample
     filters = [query["sql"] for query in expected["filters"]]
     found = counts_and_sums([*(frame for frame, _ in asked.values()), *map(table.filter, filters)])
@@ -65,12 +70,23 @@ def test_rows_filters_and_samples_are_those_of_the_writer(spark, case):
     assert counted == {query["sql"]: query["delta_count"] for query in expected["filters"]}
 
 
-def test_cubes(spark, case):
+@pytest.mark.parametrize("name", ["d_append_revisions", "e3_convert_only", "k_4d"])
+def test_spark_tells_of_an_index_what_a_scan_tells(spark, golden, name):
+    path = str(golden(f"qbeast/{name}") / "table")
+    table, scanned = QbeastTable.for_path(spark, path), scan(path)
+    assert table.latest_revision.id == scanned.metrics().revision_id
+    found = [row.asDict() for row in table.blocks().collect()]
+    assert sorted(map(repr, found)) == sorted(map(repr, scanned.blocks().to_pylist()))
+    for revision in {table.latest_revision.id, *(block["revision"] for block in found)}:
+        assert table.metrics(revision) == scanned.metrics(revision)
+
+
+def test_cubes(case):
     path, expected = case
-    table = QbeastTable.for_path(spark, path)
-    assert table.latest_revision.id == expected["latestRevisionID"]
+    scanned = scan(path)
+    assert scanned.metrics().revision_id == expected["latestRevisionID"]
     blocks = {}
-    for block in table.blocks().collect():
+    for block in scanned.blocks().to_pylist():
         blocks.setdefault((block["revision"], block["cube"]), []).append(block)
     found = {
         cube: (
@@ -95,22 +111,20 @@ def levels_in(page):
     return [[json.loads(cell) for cell in row] for row in rows]
 
 
-def test_metrics(spark, case):
+def test_metrics(case):
     """The page is the one of the Scala project, line by line, to which ours adds; its `bytes` are a rounded product."""
     path, expected = case
-    table = QbeastTable.for_path(spark, path)
+    files = read_snapshot(path).files
     for revision, info in expected["revision_info"].items():
         if "metrics" not in info:
             continue
-        page, found = info["metrics"]["text"], table.metrics(int(revision))
+        page, found = info["metrics"]["text"], scan(path).metrics(int(revision))
         head = str(found).split("fileCountPerCubeStats")[0].splitlines()
         wanted = page.split("Inner cubes")[0].splitlines()
         assert [line for line in head if not line.startswith("bytes") and line] == [
             line for line in wanted if not line.startswith("bytes") and line
         ]
-        assert found.bytes == sum(
-            file.size for file in bridge.TableLog(spark, path).files() if belongs(file, revision)
-        )
+        assert found.bytes == sum(file.size for file in files if belongs(file, revision))
         assert [
             [
                 level.depth,
@@ -126,7 +140,7 @@ def test_metrics(spark, case):
 
 
 def belongs(file, revision):
-    return file.true_tags.get("revision", "0") == revision
+    return file.tags.get("revision", "0") == revision
 
 
 def test_weights_of_probed_rows(case):
