@@ -11,10 +11,10 @@ from tests.table.help import rows_2d, samples_exactly
 @pytest.mark.parametrize("name", ["[a] {b,c} *?\\", "p%20q% é#'=1 a::b"])
 def test_the_life_of_a_table(spark, tmp_path, name):
     path, other = str(tmp_path / name / "t"), str(tmp_path / "a")
-    rows_2d(spark, 3_000).write.parquet(path)
+    rows_2d(spark, 1_000).write.parquet(path)
     # What the pattern `[a]` would find.
     rows_2d(spark, 10).write.parquet(other)
-    pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a", "b"], cube_size=1_000)
+    pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a", "b"], cube_size=300)
     table = pyqbeast.QbeastTable.for_path(spark, path)
     table.optimize(revision=0)
     rows_2d(spark, 100).write.format("qbeast").mode("append").save(path)
@@ -25,4 +25,4 @@ def test_the_life_of_a_table(spark, tmp_path, name):
     samples_exactly(spark, path, 0.3)
     scan = pyqbeast.scan(path)
     assert scan.verify().ok
-    assert sorted(scan.to_arrow()["id"].to_pylist()) == sorted([*range(10, 3_000), *range(10, 100)])
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == sorted([*range(10, 1_000), *range(10, 100)])

@@ -67,8 +67,8 @@ def test_the_commands_make_a_table_right(spark, pyqbeast, doctor, table_path):
     for reader in ("qbeast-spark", "delta-rs", "polars"):
         assert doctor(table_path, reader)["ok"]
     left = [i for i in range(1_000) if i % 10 != 3]
-    assert ids(holds(spark, table_path).df()) == left
-    assert QbeastTable.for_path(spark, table_path).metrics().unindexed_files == 0
+    table = holds(spark, table_path)
+    assert (ids(table.df()), table.metrics().unindexed_files) == (left, 0)
     stored = DeltaTable(table_path).to_pyarrow_table()
     assert sorted(stored.column("id").to_pylist()) == left
     assert stored.column("label").null_count == 0
