@@ -107,8 +107,8 @@ def test_two_sessions_at_once(spark, other, tmp_path):
             save(rows, path, cubeSize=300)
             save(rows, shared, cubeSize=300)
             table = QbeastTable.for_path(session, shared)
-            assert table.verify("log").ok
             assert table.blocks().sparkSession is session
+        assert table.verify("log").ok
         assert settings(session) == before
         return ids(load(session, path))
 
