@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
+import pyqbeast
 from pyqbeast import (
     ExecutionError,
     InvalidInputError,
@@ -83,13 +84,14 @@ def test_a_property_changes_the_cube_size_of_what_is_written_next(spark, name, s
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = '500')")
     assert log_of_name(spark, name).revision().cube_size == 1000
     spark.sql(f"INSERT INTO {name} SELECT * FROM source")
-    table = QbeastTable.for_name(spark, name)
-    assert (count(spark.table(name)), table.metrics().element_count, table.verify().ok) == (
-        6_000,
-        3_000,
-        True,
-    )
-    assert [(each.id, each.cube_size) for each in table.revisions()] == [(0, 1000), (1, 1000), (2, 500)]
+    log = log_of_name(spark, name)
+    assert (count(spark.table(name)), log.metrics().element_count) == (6_000, 3_000)
+    assert {number: each.cube_size for number, each in log.revisions.revisions.items()} == {
+        0: 1000,
+        1: 1000,
+        2: 500,
+    }
+    assert pyqbeast.scan(log.location).verify().ok
     for wrong in ("many", "5M", "0"):
         with pytest.raises(InvalidInputError, match="cubeSize has to be"):
             spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = '{wrong}')")
@@ -378,8 +380,8 @@ def test_the_writers_of_dataframes(spark, name):
     few.write.format("delta").mode("overwrite").option("replaceWhere", "id < 800").saveAsTable(name)
     few.writeTo(name).overwrite(F.col("id") < 900)
     assert count(spark.table(name)) == 700 + 4 * 100
-    table = QbeastTable.for_name(spark, name)
-    assert (table.metrics().unindexed_files, table.verify().ok) == (0, True)
+    log = log_of_name(spark, name)
+    assert (log.metrics().unindexed_files, pyqbeast.scan(log.location).verify().ok) == (0, True)
     rows.writeTo("copied").using("qbeast").option("columnsToIndex", "b").createOrReplace()
     assert all_indexed(spark, "copied", 1_000).columns == ["b"]
 
@@ -393,7 +395,7 @@ def test_delta_statements_on_an_indexed_table(spark, name, source):
     spark.sql(f"INSERT INTO {name} SELECT *, 1 FROM source")
     assert count(spark.table(name).filter("more = 1")) == 3_000
     spark.sql(f"CREATE TABLE copied SHALLOW CLONE {name}")
-    assert QbeastTable.for_name(spark, "copied").columns_to_index == ["a", "b"]
+    assert log_of_name(spark, "copied").revision().columns == ["a", "b"]
     spark.sql(f"VACUUM {name}")
     assert {"ADD COLUMNS", "WRITE"} <= set(history(spark, name))
 
