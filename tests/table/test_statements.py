@@ -267,7 +267,7 @@ def test_a_property_counts_whatever_case_its_name_begins_in(spark, name, source,
 
 
 @pytest.mark.parametrize(
-    ("layout", "columns"), [("", "id, a"), ("PARTITIONED BY (a)", "id, a"), ("CLUSTER BY (a)", "id, a, name")]
+    ("layout", "columns"), [("", "id, a, name"), ("PARTITIONED BY (a)", "id, a"), ("CLUSTER BY (a)", "id, a")]
 )
 def test_a_plain_table_is_replaced_by_an_indexed_one(spark, name, source, layout, columns):
     """As without a query. Of its layout and its properties nothing stays, whether the columns are the same or not."""
