@@ -1,6 +1,7 @@
 """What a user gets: wheel and sdist, built from the files of the repository, hold the package and the bridge's jars.
 
-The build runs in a copy, as it writes the jars and this process may run on one of the checkout.
+The build runs in a copy, as it writes the jars and this process may run on one of the checkout. It compiles nothing:
+`make setup` has done so, by the same hook.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -23,6 +25,20 @@ pytestmark = pytest.mark.jvm
 ROOT = Path(__file__).resolve().parent.parent
 JARS = [f"pyqbeast/jars/{jar_name(spark)}" for spark in SPARK_VERSIONS]
 UV = ROOT / ".uv" / "bin" / "uv"
+#: What stands for the compiler hands out the classes of the checkout's jar for the same version of Spark. It has to be
+#: given the source of each, so that none is missing in git, and no other one, so that none is missing in the jar.
+JAVAC = r"""#!{python}
+import re, sys, zipfile
+given = sys.argv[1:]
+(spark,) = re.findall("/delta-spark_(.+?)_", given[given.index("-cp") + 1])
+sources = {{re.sub(".*/jvm/[^/]*/|[.]java$", "", each) for each in given if each.endswith(".java")}}
+with zipfile.ZipFile("{jars}/pyqbeast-bridge-spark-" + spark + ".jar") as jar:
+    classes = [each for each in jar.namelist() if each.endswith(".class")]
+    differ = sources ^ {{re.split("[$.]", each)[0] for each in classes}}
+    if differ:
+        sys.exit(f"run make setup and git add: {{sorted(differ)}}")
+    jar.extractall(given[given.index("-d") + 1], classes)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +55,18 @@ def built(tracked, tmp_path_factory):
     """The folder with the wheel and the sdist; the wheel is built from the sdist."""
     if not UV.exists():
         pytest.skip("there is no .uv/bin/uv, which `make setup` installs")
-    if shutil.which("javac") is None and not os.environ.get("JAVA_HOME"):
-        pytest.skip("there is no JDK to compile the bridge: no javac on the path and no JAVA_HOME")
     copy = tmp_path_factory.mktemp("clone")
     for name in tracked:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
+    javac = tmp_path_factory.mktemp("jdk") / "bin" / "javac"
+    javac.parent.mkdir()
+    javac.write_text(JAVAC.format(python=sys.executable, jars=ROOT / "src" / "pyqbeast" / "jars"))
+    javac.chmod(0o755)
+    environment = {**os.environ, "JAVA_HOME": str(javac.parent.parent)}
     target = tmp_path_factory.mktemp("dist")
     command = [str(UV), "build", "--quiet", "--out-dir", str(target)]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target
 
