@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from tests.spark_session import under
-from tests.table.help import ids, jobs_of, load, rows_written, save
+from tests.table.help import ids, ids_of_each, jobs_of, load, rows_written, save
 
 COLUMNS = (
     "cast(hash(id, 1) as int) AS a",
@@ -126,34 +126,55 @@ def test_each_session_evaluates_in_its_own_settings(spark, tables):
     assert here == chosen(spark, tables[1], condition)
 
 
-@pytest.mark.parametrize("has_checksums", [True, False])
-def test_floats_that_have_become_doubles(spark, table_path, has_checksums):
-    """The shortest text of a float is another double: statistics tell 571.0469 for 571.046875."""
+@pytest.fixture(scope="module")
+def floats(spark, tmp_path_factory):
+    """A table of floats that have become doubles.
+
+    The shortest text of a float is another double: statistics tell 571.0469 for 571.046875.
+    """
+    path = str(tmp_path_factory.mktemp("filters") / "floats")
     columns = (
         "id",
         "cast(571.046875D - 5 * id AS float) AS x",
+        "cast(571.046875D + 5 * id AS float) AS y",
         "struct(cast(571.046875D + 5 * id AS float) AS y) AS s",
+        "cast(id AS double) AS e",
     )
     rows = spark.range(3).selectExpr(*columns)
-    save(rows, table_path, columnsToIndex="id", **{"delta.enableTypeWidening": "true"})
-    for column in ("x", "s.y"):
-        spark.sql(f"ALTER TABLE delta.`{table_path}` ALTER COLUMN {column} TYPE double")
-    doubles = spark.range(3, 4).selectExpr("id", "571.04691D AS x", "struct(571.04685D AS y) AS s")
-    save(doubles, table_path, columnsToIndex="id")
+    save(rows, path, columnsToIndex="id", **{"delta.enableTypeWidening": "true"})
+    for column in ("x", "y", "s.y"):
+        spark.sql(f"ALTER TABLE delta.`{path}` ALTER COLUMN {column} TYPE double")
+    return path
+
+
+@pytest.fixture(scope="module")
+def floats_and_doubles(spark, floats, tmp_path_factory):
+    """The same table with another row, of doubles."""
+    path = shutil.copytree(floats, tmp_path_factory.mktemp("filters") / "doubles")
+    x, y = "571.04691D AS x", "571.04685D AS y"
+    doubles = spark.range(3, 4).selectExpr("id", x, y, f"struct({y}) AS s", "0D AS e")
+    save(doubles, str(path), columnsToIndex="id")
+    return path
+
+
+@pytest.mark.parametrize("has_checksums", [True, False])
+def test_floats_that_have_become_doubles(spark, floats_and_doubles, table_path, has_checksums):
+    shutil.copytree(floats_and_doubles, table_path)
     if not has_checksums:
         delete_checksums(table_path)
     table = load(spark, table_path)
-    for condition, wanted in (
-        ("s.y <= 571.04688", [0, 3]),
-        ("s.y < 571.04686", [3]),
-        ("x BETWEEN 571.046874D AND 571.046876D", [0]),
-        ("x > 571.0469", [3]),
-        ("x = 571.046875D", [0]),
-    ):
-        assert ids(table.filter(condition)) == wanted, condition
+    wanted = {
+        "s.y <= 571.04688": [0, 3],
+        "s.y < 571.04686": [3],
+        "x BETWEEN 571.046874D AND 571.046876D": [0],
+        "x > 571.0469": [3],
+        "x = 571.046875D": [0],
+    }
+    found = ids_of_each([table.filter(condition) for condition in wanted])
+    assert dict(zip(wanted, found, strict=True)) == wanted
     assert table.selectExpr("min(s.y)", "max(x)").first()[:] == (571.04685, 571.04691)
     assert table.filter("id < 3").selectExpr("min(s.y)", "max(x)").first()[:] == (571.046875, 571.046875)
-    only_floats = spark.read.format("qbeast").option("versionAsOf", 2).load(table_path)
+    only_floats = spark.read.format("qbeast").option("versionAsOf", 3).load(table_path)
     assert only_floats.selectExpr("min(x)", "max(x)").first()[:] == (561.046875, 571.046875)
 
 
@@ -172,14 +193,6 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_floats_that_have_become_doubles_in_each_shape_of_a_query(spark, table_path, shape):
+def test_floats_that_have_become_doubles_in_each_shape_of_a_query(spark, floats, shape):
     """What is done to a query after its files were chosen does not choose them anew, by bounds cut short."""
-    columns = ("id", "cast(571.046875D + 5 * id AS float) AS y", "cast(id AS double) AS e")
-    save(
-        spark.range(3).selectExpr(*columns),
-        table_path,
-        columnsToIndex="id",
-        **{"delta.enableTypeWidening": "true"},
-    )
-    spark.sql(f"ALTER TABLE delta.`{table_path}` ALTER COLUMN y TYPE double")
-    assert SHAPES[shape](load(spark, table_path), "y <= 571.04688D") == [0]
+    assert SHAPES[shape](load(spark, floats), "y <= 571.04688D") == [0]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
 from pyspark.sql import functions as F
 
-from tests.table.help import ids, load, samples_exactly, save
+from tests.table.help import ids_of_each, load, samples_exactly, save
+
+#: Names of columns, and each with the one of an indexed column.
+ALIKE = {"ad\u0131": "adi", "\u017f": "s", "\u03c2": "\u03c3"}
 
 
-@pytest.mark.parametrize(("other", "indexed"), [("ad\u0131", "adi"), ("\u017f", "s"), ("\u03c2", "\u03c3")])
-def test_the_indexed_column_is_the_one_that_is_hashed(spark, table_path, other, indexed):
-    rows = spark.range(4_000).selectExpr("id", f"id * 7 AS `{other}`", f"id AS `{indexed}`")
-    save(rows, table_path, columnsToIndex=indexed, cubeSize=200)
+def test_the_indexed_columns_are_those_that_are_hashed(spark, table_path):
+    indexed = list(ALIKE.values())
+    others = [f"id * 7 AS `{other}`" for other in ALIKE]
+    values = [f"id * {place + 2} AS `{each}`" for place, each in enumerate(indexed)]
+    rows = spark.range(4_000).selectExpr("id", *others, *values)
+    save(rows, table_path, columnsToIndex=",".join(indexed), cubeSize=200)
     samples_exactly(spark, table_path, 0.15)
-    light = F.hash(F.col(f"`{other}`")) < -(2**30)
-    assert ids(load(spark, table_path).where(light)) == ids(rows.where(light))
+    for other, named in ALIKE.items():
+        hashed = [other if each == named else each for each in indexed]
+        light = F.hash(*(F.col(f"`{each}`") for each in hashed)) < -(2**30)
+        found, wanted = ids_of_each([load(spark, table_path).where(light), rows.where(light)])
+        assert found == wanted, other

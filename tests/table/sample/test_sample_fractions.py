@@ -7,8 +7,10 @@ import pytest
 from pyqbeast import InvalidInputError, QbeastTable, bridge
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.weight import weight_of
-from tests.table.help import load, opened, rows_2d, samples_exactly, save
+from tests.table.help import BOUNDS, load, opened, rows_2d, samples_exactly, save
 
+#: Rows of a table that is cut at a half or a tenth, if its cubes hold 250.
+ROWS = 5_000
 COLUMNS = "(id BIGINT, a INT, b DOUBLE, name STRING)"
 
 
@@ -28,23 +30,21 @@ def settings(spark, path):
 
 
 def test_a_table_remembers_where_it_is_cut(spark, table_path):
-    save(rows_2d(spark, 20_000), table_path, sampleFractions="0.5")
+    save(rows_2d(spark, ROWS), table_path, cubeSize=250, sampleFractions="0.5")
     assert not straddles(spark, table_path, 0.5)
     assert straddles(spark, table_path, 0.1)
-    assert (
-        opened(load(spark, table_path).sample(0.5)).rows
-        < 1.02 * samples_exactly(spark, table_path, 0.5).sample(0.5).count()
-    )
-    save(rows_2d(spark, 20_000, first=20_000), table_path)
+    half = samples_exactly(spark, table_path, 0.5).sample(0.5)
+    assert opened(load(spark, table_path).sample(0.5)).rows < 1.02 * half.count()
+    save(rows_2d(spark, ROWS, first=ROWS), table_path, cubeSize=250)
     assert not straddles(spark, table_path, 0.5)
     assert settings(spark, table_path)["pyqbeast.sampleFractions"] == "0.5"
 
 
 def test_an_append_and_optimize_go_by_what_the_table_says_today(spark, table_path):
-    save(rows_2d(spark, 20_000), table_path, columnStats='{"a_min":0,"a_max":1000000,"b_min":0,"b_max":1000}')
+    save(rows_2d(spark, ROWS), table_path, cubeSize=250, columnStats=BOUNDS)
     assert not straddles(spark, table_path, 0.1)
     spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('pyqbeast.sampleFractions' = '')")
-    save(rows_2d(spark, 5_000, first=20_000), table_path)
+    save(rows_2d(spark, ROWS, first=ROWS), table_path, cubeSize=250)
     assert straddles(spark, table_path, 0.1)
     spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('pyqbeast.sampleFractions' = '0.1')")
     every = [file.path for file in bridge.TableLog(spark, table_path).files()]
@@ -53,21 +53,20 @@ def test_an_append_and_optimize_go_by_what_the_table_says_today(spark, table_pat
     samples_exactly(spark, table_path, 0.1)
 
 
-@pytest.mark.parametrize(
-    "how", ["OPTIONS (sampleFractions = '0.5', {})", "TBLPROPERTIES ('pyqbeast.sampleFractions' = '0.5', {})"]
-)
-@pytest.mark.parametrize("with_rows", [False, True])
-def test_statements_name_fractions(spark, table_path, how, with_rows):
-    index = "columnsToIndex = 'a,b', cubeSize = '1000'" if "OPTIONS" in how else (
-        "'columnsToIndex' = 'a,b', 'cubeSize' = '1000'"
-    )  # fmt: skip
-    rows_2d(spark, 20_000).createOrReplaceTempView("twenty_thousand")
-    location = f"USING qbeast {how.format(index)} LOCATION '{table_path}'"
-    if with_rows:
-        spark.sql(f"CREATE TABLE halves {location} AS SELECT * FROM twenty_thousand")
-    else:
-        spark.sql(f"CREATE TABLE halves {COLUMNS} {location}")
-        spark.sql("INSERT INTO halves SELECT * FROM twenty_thousand")
+#: Options have to reach the index of a table without rows, and properties the write of one with rows.
+STATEMENTS = [
+    f"CREATE TABLE halves {COLUMNS} USING qbeast OPTIONS (sampleFractions = '0.5', columnsToIndex = 'a,b', "
+    "cubeSize = '250') LOCATION '{}'; INSERT INTO halves SELECT * FROM unwritten",
+    "CREATE TABLE halves USING qbeast TBLPROPERTIES ('pyqbeast.sampleFractions' = '0.5', 'columnsToIndex' = 'a,b', "
+    "'cubeSize' = '250') LOCATION '{}' AS SELECT * FROM unwritten",
+]
+
+
+@pytest.mark.parametrize("statements", STATEMENTS, ids=["options", "properties"])
+def test_statements_name_fractions(spark, table_path, statements):
+    rows_2d(spark, ROWS).createOrReplaceTempView("unwritten")
+    for statement in statements.format(table_path).split("; "):
+        spark.sql(statement)
     try:
         assert settings(spark, table_path)["pyqbeast.sampleFractions"] == "0.5"
         assert not straddles(spark, table_path, 0.5)
