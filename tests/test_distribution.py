@@ -65,7 +65,7 @@ def built(tracked, tmp_path_factory):
     javac.chmod(0o755)
     environment = {**os.environ, "JAVA_HOME": str(javac.parent.parent)}
     target = tmp_path_factory.mktemp("dist")
-    command = [str(UV), "build", "--quiet", "--out-dir", str(target)]
+    command = [str(UV), "build", "--out-dir", str(target)]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target
