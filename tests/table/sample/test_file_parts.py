@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
@@ -15,7 +16,8 @@ from pyqbeast.core.format.file_parts import parse_parts_tag
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.otree import weight_bands
 from tests.spark_session import under
-from tests.table.help import holds, ids, load, opened, rows_2d, samples_exactly, save
+from tests.table.help import holds, ids, ids_of_each, load, opened, rows_2d, samples_exactly, save
+from tests.table.sample.conftest import lightest
 
 ROWS = 12_000
 HALF = weight_of(0.5)
@@ -93,36 +95,40 @@ def test_a_part_may_begin_where_parquet_has_ended_a_row_group_by_itself(spark, t
     holds(spark, table_path)
 
 
-def test_a_sample_of_a_half_reads_half_of_the_bytes_and_hashes_nothing(spark, path):
+def test_a_sample_of_a_half_reads_half_of_the_bytes_and_hashes_nothing(spark, path, weights):
     sizes = {name: add["size"] for name, add in added(path).items()}
     beginnings = sum(part[0].begin if part else sizes[name] for name, part in parts(path).items())
     assert beginnings < 0.6 * sum(sizes.values())
     sample = load(spark, path).sample(0.5)
     assert scans(sample.select("id")) == [(["id"], beginnings, 0)]
-    assert opened(sample.select("id")).rows == len(ids(sample))
-    samples_exactly(spark, path, 0.5)
+    found = lightest(weights[:ROWS], 0.5)
+    assert opened(sample.select("id")).rows == len(found)
+    assert ids(sample) == found
 
 
-def test_other_samples_read_the_parts_that_they_need(spark, path):
+def test_other_samples_read_the_parts_that_they_need(spark, path, weights):
     whole = sum(add["size"] for add in added(path).values())
     fewer, more = load(spark, path).sample(0.4), load(spark, path).sample(0.6)
     assert sum(size for _, size, _ in scans(fewer)) < 0.6 * whole
     assert sum(size for _, size, _ in scans(more)) == whole
-    for fraction in (0.31, 0.4, 0.4999, 0.5001, 0.6, 0.99):
-        samples_exactly(spark, path, fraction)
+    fractions = (0.31, 0.4, 0.4999, 0.5001, 0.6, 0.99)
+    found = ids_of_each([load(spark, path).sample(fraction) for fraction in fractions])
+    for fraction, sampled in zip(fractions, found, strict=True):
+        assert sampled == lightest(weights[:ROWS], fraction), fraction
 
 
-def test_ranges_of_weights(spark, path):
-    table, every = load(spark, path), rows_2d(spark, ROWS)
-    for bounds in (
-        f"< {HALF}",
-        f"<= {HALF}",
-        f">= {HALF}",
-        f"BETWEEN {HALF - 10**8} AND {HALF + 10**8}",
-        "> 900000000",
-    ):
-        condition = f"hash(a, b) {bounds}"
-        assert ids(table.where(condition)) == ids(every.where(condition)), bounds
+def test_ranges_of_weights(spark, path, weights):
+    of_rows = weights[:ROWS]
+    ranges = {
+        f"< {HALF}": of_rows < HALF,
+        f"<= {HALF}": of_rows <= HALF,
+        f">= {HALF}": of_rows >= HALF,
+        f"BETWEEN {HALF - 10**8} AND {HALF + 10**8}": abs(of_rows.astype(int) - HALF) <= 10**8,
+        "> 900000000": of_rows > 900_000_000,
+    }
+    found = ids_of_each([load(spark, path).where(f"hash(a, b) {each}") for each in ranges])
+    for mine, (range_, are_meant) in zip(found, ranges.items(), strict=True):
+        assert mine == np.flatnonzero(are_meant).tolist(), range_
 
 
 def test_what_tells_of_whole_files_reads_whole_files(spark, path):
@@ -153,16 +159,18 @@ def thinned(spark, tmp_path_factory):
     ],
     ids=str,
 )
-def test_however_files_are_read_deleted_rows_stay_deleted(spark, thinned, table_path, settings):
+def test_however_files_are_read_deleted_rows_stay_deleted(spark, thinned, table_path, weights, settings):
     shutil.copytree(thinned, table_path)
-    light = rows_2d(spark, ROWS).where(F.hash("a", "b") < HALF)
+    of_rows = weights[:ROWS]
+    numbers = np.arange(ROWS)
     with under(spark, settings):
-        assert ids(load(spark, table_path).sample(0.5)) == ids(light.where("id % 3 != 0"))
+        sampled = ids(load(spark, table_path).sample(0.5))
+        assert sampled == np.flatnonzero((of_rows < HALF) & (numbers % 3 != 0)).tolist()
         spark.sql(f"DELETE FROM delta.`{table_path}` WHERE hash(a, b) < {HALF} AND id % 3 = 1")
-        left = load(spark, table_path).where(F.hash("a", "b") < HALF)
-        assert ids(left) == ids(light.where("id % 3 = 2"))
-        heavy = rows_2d(spark, ROWS).where(F.hash("a", "b") >= HALF).where("id % 3 != 0")
-        assert ids(load(spark, table_path).where(F.hash("a", "b") >= HALF)) == ids(heavy)
+        table, weight = load(spark, table_path), F.hash("a", "b")
+        light, heavy = ids_of_each([table.where(weight < HALF), table.where(weight >= HALF)])
+        assert light == np.flatnonzero((of_rows < HALF) & (numbers % 3 == 2)).tolist()
+        assert heavy == np.flatnonzero((of_rows >= HALF) & (numbers % 3 != 0)).tolist()
 
 
 def test_files_that_a_limit_of_rows_cuts(spark, table_path):
@@ -183,13 +191,11 @@ def few(spark, tmp_path_factory):
 @pytest.mark.parametrize(
     "told", ["x", "", "0,0,0", "5,0", "1000000000,0,0", "10,2147483648,0", "9,0,0,9,0,0", "-4,0,0"]
 )
-def test_parts_that_cannot_be_are_not_believed(spark, few, table_path, told):
-    shutil.copytree(few, table_path)
+def test_parts_that_cannot_be_are_not_believed(spark, few, table_path, weights, told):
+    shutil.copytree(few, table_path, ignore=shutil.ignore_patterns("*.crc"))
     log = Path(table_path, "_delta_log", f"{0:020}.json")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for tags in (line["add"]["tags"] for line in lines if "add" in line):
         tags[TAG_PARTS] = told
     log.write_text("\n".join(map(json.dumps, lines)))
-    for checksum in (f"{0:020}.crc", f".{0:020}.json.crc"):
-        log.with_name(checksum).unlink(missing_ok=True)
-    samples_exactly(spark, table_path, 0.5)
+    assert ids(load(spark, table_path).sample(0.5)) == lightest(weights[:6_000], 0.5)
