@@ -1,9 +1,10 @@
-"""Spark Connect: clients read, sample and write through a server that Python started, and read through any other."""
+"""Spark Connect: clients read, sample and write through a server that Python started. A JVM without Python reads."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,22 +15,21 @@ from io import StringIO
 from pathlib import Path
 
 import pyarrow as pa
-import pyspark
 import pytest
 
 import pyqbeast
 from pyqbeast import tiledb
-from pyqbeast.bridge.jars import bridge_jar, delta_jars
-from pyqbeast.bridge.session import CATALOG, CATALOG_CLASS, DELTA_EXTENSION, EXTENSION
+from pyqbeast.bridge import python_callbacks
+from pyqbeast.bridge.jvm import java
 from pyqbeast.tiledb import spark as tiledb_spark
 from tests.machine import RUNS_ONCE, free_port, listens
 from tests.printed_code import ROOT, blocks_of
+from tests.table.help import ids
 
 SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm
 
-SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 120
 
 
@@ -116,47 +116,42 @@ def answer(port, *lines):
             return b""
 
 
-@pytest.fixture(scope="module")
-def without_python(spark, tmp_path_factory):
-    """A session with Spark's own server, which has the jars and no Python."""
-    jars = map(str, [bridge_jar(), *delta_jars()])
-    command = [
-        *(Path(pyspark.__file__).parent / "bin" / "spark-submit", "--class", SERVER_CLASS),
-        *("--master", "local[2]", "--jars", ",".join(jars)),
-        *("--conf", f"spark.sql.extensions={EXTENSION},{DELTA_EXTENSION}"),
-        *("--conf", f"{CATALOG}={CATALOG_CLASS}", "spark-internal"),
-    ]
-    with server(tmp_path_factory.mktemp("java_only"), list(map(str, command))) as session:
-        yield session
+@pytest.fixture
+def without_python(spark):
+    """A new session of a JVM that knows of no Python, as that of Spark's own server does not."""
+    bridge = java(spark).python.Bridge
+    bridge.setCallbacks(None)
+    yield spark.newSession()
+    bridge.setCallbacks(python_callbacks._PythonCallbacks())
 
 
 @pytest.fixture(scope="module")
 def indexed(spark, tmp_path_factory):
-    """A table of 20,000 rows that this process wrote."""
-    rows = spark.range(20_000).selectExpr("id", "hash(id) AS x", "id % 100 AS y")
+    """A table of 5,000 rows that this process wrote."""
+    rows = spark.range(5_000).selectExpr("id", "hash(id) AS x", "id % 100 AS y")
     path = str(tmp_path_factory.mktemp("connect") / "indexed")
-    rows.write.format("qbeast").options(columnsToIndex="x,y", cubeSize=1_000).save(path)
+    rows.write.format("qbeast").options(columnsToIndex="x,y", cubeSize=250).save(path)
     return path
 
 
 def test_the_guides_client_works(remote, monkeypatch):
     code = CLIENT.replace('SparkSession.builder.remote("sc://localhost:15002").getOrCreate()', "remote")
-    code = code.replace("200_000", "20_000").replace("10_000", "1_000")
+    code = code.replace("200_000", "4_000").replace("10_000", "1_000")
     printed = StringIO()
     with redirect_stdout(printed):
         exec(compile(code, "connect.md", "exec"), {"remote": remote})
     sampled = int(printed.getvalue().split()[0])
-    assert 130 < sampled < 270
+    assert 10 < sampled < 70
 
 
-def test_a_client_appends_and_overwrites(remote, table_path):
-    rows = remote.range(5_000).selectExpr("id", "id % 7 AS y")
-    for mode in ("append", "append", "overwrite"):
-        rows.write.format("qbeast").option("columnsToIndex", "id,y").mode(mode).save(table_path)
-    assert remote.read.format("qbeast").load(table_path).count() == 5_000
+def test_a_client_overwrites(remote, indexed, table_path):
+    shutil.copytree(indexed, table_path)
+    rows = remote.range(500).selectExpr("id", "hash(id) AS x", "id % 7 AS y")
+    rows.write.format("qbeast").option("columnsToIndex", "y,x").mode("overwrite").save(table_path)
     (figures,) = remote.sql(f"SELECT * FROM qbeast_metrics('{table_path}')").collect()
-    assert figures["element_count"] == 5_000
+    assert figures["element_count"] == 500
     assert figures["unindexed_rows"] == 0
+    assert remote.read.format("qbeast").load(table_path).count() == 500
 
 
 def test_a_client_reads_an_array_once_it_knows_the_format(remote, tmp_path):
@@ -179,7 +174,8 @@ def test_what_is_wrong_with_a_write_is_told_to_the_client(remote, table_path):
 
 
 def test_only_who_knows_the_secret_can_call_the_driver(remote, table_path):
-    rows = remote.range(10).write.format("qbeast").option("columnsToIndex", "id")
+    """Clients append before and after others have tried."""
+    rows = remote.range(10).write.format("qbeast").option("columnsToIndex", "id").mode("append")
     rows.save(table_path)
     ports = set(listening(remote.driver)) - set(remote.first_ports)
     call = ("c", "p0", "write", "sAppend", "n", "n", "e")
@@ -187,7 +183,7 @@ def test_only_who_knows_the_secret_can_call_the_driver(remote, table_path):
     for port in ports:
         for lines in (call, ("A", "guess", *call)):
             assert answer(port, *lines) in (b"", b"!xn\n")  # py4j's words for a secret that is wrong
-    rows.mode("append").save(table_path)
+    rows.save(table_path)
     assert remote.read.format("qbeast").load(table_path).count() == 20
 
 
@@ -202,22 +198,25 @@ def test_a_client_cannot_have_the_server_run_a_function(remote, table_path):
     assert not Path(table_path).exists()
 
 
-@pytest.mark.parametrize("server_with", ["remote", "without_python"])
-def test_a_sample_is_the_same_through_any_server(request, spark, indexed, server_with):
-    session = request.getfixturevalue(server_with)
-    wanted = sorted(
-        row.id for row in spark.read.format("qbeast").load(indexed).sample(fraction=0.05).collect()
-    )
+def assert_samples_alike(session, spark, indexed):
+    wanted = ids(spark.read.format("qbeast").load(indexed).sample(fraction=0.05))
     sampled = session.read.format("qbeast").load(indexed).sample(fraction=0.05)
-    assert sorted(row.id for row in sampled.collect()) == wanted
-    told = session.sql(f"SELECT id FROM delta.`{indexed}` TABLESAMPLE (5 PERCENT)").collect()
-    assert sorted(row.id for row in told) == wanted
+    assert ids(sampled) == wanted
+    assert ids(session.sql(f"SELECT id FROM delta.`{indexed}` TABLESAMPLE (5 PERCENT)")) == wanted
+    return sampled
+
+
+def test_a_sample_is_the_same_through_a_server(remote, spark, indexed):
+    sampled = assert_samples_alike(remote, spark, indexed)
     assert not re.search(r"\bSample\b", sampled._explain_string())  # that of Spark draws rows
 
 
-def test_without_python_filters_work_and_writing_says_what_is_missing(without_python, indexed, tmp_path):
+def test_without_python_samples_and_filters_work_and_writing_says_what_is_missing(
+    without_python, spark, indexed, tmp_path
+):
+    assert_samples_alike(without_python, spark, indexed)
     frame = without_python.read.format("qbeast").load(indexed)
-    assert frame.where("y < 10").count() == 2_000
+    assert frame.where("y < 10").count() == 500
     other = str(tmp_path / "other")
     with pytest.raises(Exception, match=r"needs a Python driver.*reading and sampling work without"):
         frame.write.format("qbeast").option("columnsToIndex", "x").save(other)
