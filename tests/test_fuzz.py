@@ -74,7 +74,7 @@ def test_an_indexed_table_is_what_a_plain_one_is(spark, tmp_path):
             Tables,
             settings=settings(
                 max_examples=1,
-                stateful_step_count=4,
+                stateful_step_count=2,
                 derandomize=True,
                 phases=(Phase.generate, Phase.shrink),
             ),
