@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -15,34 +16,39 @@ from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, DELETED_BY_WEIGHT, MIXED_BY_WEIGHT
+from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, MIXED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from tests.table.help import counts_and_sums, ids, load, opened, rows_2d, save
+from tests.table.help import ids_of_each, load, opened, rows_2d, save
 from tests.table.relogged import relogged
+from tests.table.sample.conftest import ROWS
 
-ROWS = 10_000
 WEIGHT = "hash(a, b)"
 
 
 @pytest.fixture(scope="module")
-def whole(spark, tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("chosen") / "whole")
-    save(rows_2d(spark, ROWS), path)
+def middle(spark, whole, tmp_path_factory):
+    """A table of those rows alone that are neither light nor heavy."""
+    path = str(tmp_path_factory.mktemp("chosen") / "middle")
+    save(load(spark, whole).where(f"{WEIGHT} BETWEEN -900000000 AND 700000000"), path)
     return path
 
 
-@pytest.fixture
-def copied(whole, table_path):
-    """A copy of it, for a test that changes it."""
-    return shutil.copytree(whole, table_path)
+def notes(spark, path):
+    """What a table notes of rows that were chosen by their weight."""
+    return {CHOSEN_BY_WEIGHT, MIXED_BY_WEIGHT} & bridge.TableLog(spark, path).configuration.keys()
+
+
+def shares(frames):
+    """For each pair of frames the part of the second one's rows that the first one has."""
+    sizes = [len(each) for each in ids_of_each([frame for pair in frames for frame in pair])]
+    return [some / every for some, every in zip(sizes[::2], sizes[1::2], strict=True)]
 
 
 def share(spark, path, fraction):
     table = load(spark, path)
-    (sampled, _), (every, _) = counts_and_sums([table.sample(fraction), table])
-    return sampled / every
+    return shares([(table.sample(fraction), table)])[0]
 
 
 def assert_bounded(query, truth, error=0.07):
@@ -58,54 +64,42 @@ def test_a_file_tells_how_many_rows_have_which_weights(spark, whole):
         assert sum(parse_weights_tag(file.true_tags)) == file.rows
 
 
-def test_light_files_written_anew_are_no_choice(spark, table_path):
+def test_light_files_written_anew_are_no_choice(spark, copied):
     """The files of the lightest rows come in place of others: the table has no more light rows than before."""
-    save(rows_2d(spark, 2_000), table_path, cubeSize=300)
-    table = QbeastTable.for_path(spark, table_path)
+    table = QbeastTable.for_path(spark, copied)
     lightest = table.blocks().orderBy("max_weight").first()["file"]
     table.delete_rows(lightest, [0])
     assert table.optimize(files=[lightest]).changed
-    assert CHOSEN_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
-    assert 0 < share(spark, table_path, 0.1) < 0.2
+    assert not notes(spark, copied)
+    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
-@pytest.mark.parametrize("chosen", [f"{WEIGHT} > 1000000000", f"{WEIGHT} BETWEEN -900000000 AND 700000000"])
-def test_rows_of_some_weights_only(spark, whole, table_path, chosen):
-    save(load(spark, whole).where(chosen), table_path)
-    table = load(spark, table_path)
-    rows = table.count()
-    for fraction in (0.03, 0.1, 0.5):
-        assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.01)
-    first, second = (set(table.sample(f).select("id").toPandas().id) for f in (0.1, 0.5))
-    assert first < second
+def test_rows_of_some_weights_only(spark, middle):
+    table = load(spark, middle)
+    fractions = (0.03, 0.1, 0.5, 1.0)
+    *sampled, every = map(set, ids_of_each([table.sample(fraction) for fraction in fractions]))
+    assert [len(few) / len(every) for few in sampled] == pytest.approx(fractions[:-1], abs=0.01)
+    assert sampled[0] < sampled[1] < sampled[2]
     of_spark = QueryRows(AggregateQuery(table.groupBy().count())).scale
-    assert of_spark == IndexedSnapshot.read(table_path).weight_profile.scale != WeightScale()
-    assert_bounded(table.groupBy().count(), rows)
+    assert of_spark == IndexedSnapshot.read(middle).weight_profile.scale != WeightScale()
+    assert_bounded(table.groupBy().count(), len(every))
     part = table.where("a < 300000")
     assert_bounded(part.groupBy().count(), part.count())
 
 
-def test_what_others_write_again_tells_nothing_of_the_weights_any_more(spark, whole, table_path):
+def test_what_others_write_again_tells_nothing_of_the_weights_any_more(spark, middle, table_path):
     """Files that Delta writes have no tags.
 
     The table's configuration remembers that their rows were chosen by weight.
     """
-    save(load(spark, whole).where(f"{WEIGHT} < 0"), table_path)
+    shutil.copytree(middle, table_path)
     spark.sql(f"OPTIMIZE delta.`{table_path}` ZORDER BY (b)")
-    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.015)
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.03)  # Spark draws some 370 rows
     QbeastTable.for_path(spark, table_path).optimize(revision=0)
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
+    assert notes(spark, table_path) == {CHOSEN_BY_WEIGHT}
     save(rows_2d(spark, 2_000), table_path, "overwrite")  # all of them: what was noted goes with the rows
-    spark.sql(f"OPTIMIZE delta.`{table_path}` ZORDER BY (b)")
-    assert "chosenByWeight" not in str(bridge.TableLog(spark, table_path).configuration)
-
-
-def test_rows_replaced_by_their_weight(spark, table_path):
-    save(rows_2d(spark, 4_000), table_path)
-    few = rows_2d(spark, 10, first=9_000).where(f"{WEIGHT} < 0")
-    save(few, table_path, "overwrite", columnsToIndex=None, replaceWhere=f"{WEIGHT} < 0")
-    for fraction in (0.1, 0.5):
-        assert share(spark, table_path, fraction) == pytest.approx(fraction, abs=0.04)
+    assert not notes(spark, table_path)
 
 
 def merge(spark, path, rows, clause=""):
@@ -134,273 +128,88 @@ INSERTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def more(spark, tmp_path_factory):
+    """As many other rows, in a table of their own."""
+    path = str(tmp_path_factory.mktemp("chosen") / "more")
+    save(rows_2d(spark, ROWS, first=ROWS), path)
+    return load(spark, path)
+
+
 @pytest.mark.parametrize("way", INSERTS)
-def test_delta_inserts_rows_of_a_sample(spark, copied, tmp_path, way):
-    """They lie in files without an index. Once `optimize` has counted them, the counts tell that they are light."""
-    more = str(tmp_path / "more")
-    save(rows_2d(spark, ROWS, first=ROWS), more)
-    INSERTS[way](spark, copied, load(spark, more))
+def test_rows_of_a_sample_that_delta_inserts_are_noted(spark, copied, more, way):
+    """They lie in files without an index, which do not tell that they are light."""
+    INSERTS[way](spark, copied, more)
+    assert notes(spark, copied) == {CHOSEN_BY_WEIGHT}
+
+
+def test_once_inserted_rows_are_counted_they_show_that_they_are_light(spark, copied, more):
+    INSERTS["a save of Delta's"](spark, copied, more)
     for told in ("its rows were chosen", "and others were not"):
-        assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.01)
+        assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)  # Spark draws some 1,100 rows
         with pytest.raises(UnsupportedError, match=told):
             pyqbeast.tolerance(load(spark, copied).groupBy().count())
         QbeastTable.for_path(spark, copied).optimize(revision=0)
 
 
-@pytest.mark.parametrize(
-    ("writer", "replaced"),
-    [("qbeast", "replaceUsing"), ("qbeast", "replaceWhere"), ("delta", "replaceUsing")],
-)
-def test_rows_of_a_stored_sample_are_replaced(spark, copied, tmp_path, writer, replaced):
-    """By the numbers that they have: nothing of the write shows that they are the lightest."""
-    load(spark, copied).sample(0.05).withColumn("a", F.expr("a + 1")).write.parquet(str(tmp_path / "few"))
-    few = spark.read.parquet(str(tmp_path / "few"))
-    by = "id" if replaced == "replaceUsing" else f"id IN ({', '.join(map(str, ids(few)))})"
-    few.write.format(writer).mode("overwrite").option(replaced, by).save(copied)
-    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, copied).configuration
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
+@pytest.fixture(scope="module")
+def with_changes(spark, tmp_path_factory):
+    """A table that tells its changes, and has no deletion vectors."""
+    path = str(tmp_path_factory.mktemp("chosen") / "changes")
+    feed = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
+    save(rows_2d(spark, 5_000), path, **feed)
+    return path
 
 
 @pytest.mark.parametrize("replaced", ["replaceUsing", "replaceWhere"])
-def test_rows_of_a_sample_replace_others_beside_their_changes(spark, table_path, tmp_path, replaced):
+def test_rows_of_a_sample_replace_others_beside_their_changes(
+    spark, with_changes, more, table_path, replaced
+):
     """Where Delta splits rows into data and change data nobody counts them, so the query tells that they are light."""
-    feed = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
-    save(rows_2d(spark, 5_000), table_path, **feed)
-    save(rows_2d(spark, 5_000, first=5_000), str(tmp_path / "more"))
-    more = load(spark, str(tmp_path / "more"))
-    chosen = more.sample(0.2).unionByName(load(spark, table_path).where("id < 5"))
-    by = "id" if replaced == "replaceUsing" else "id < 5 OR id >= 5000"
+    shutil.copytree(with_changes, table_path)
+    chosen = more.sample(0.1).unionByName(load(spark, table_path).where("id < 5"))
+    by = "id" if replaced == "replaceUsing" else f"id < 5 OR id >= {ROWS}"
     chosen.write.format("qbeast").mode("overwrite").option(replaced, by).save(table_path)
-    assert CHOSEN_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
-    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
+    assert notes(spark, table_path) == {CHOSEN_BY_WEIGHT}
+    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.03)  # Spark draws some 600 rows
 
 
-@pytest.mark.parametrize("fraction", [0.1, 0.005])
-def test_a_sample_stored_beside_other_rows(spark, whole, table_path, fraction):
+def test_a_small_sample_stored_beside_other_rows(spark, copied):
     """The lightest rows are mostly those of the sample, so they do not stand for all.
 
-    A large one shows in the counts of all files, a small one only as it comes.
+    It does not show in the counts of all files, but only as it comes.
     """
-    save(load(spark, whole).selectExpr("id", "a", "b", "0 AS part"), table_path)
-    save(load(spark, whole).sample(fraction).selectExpr("id", "a", "b", "1 AS part"), table_path)
-    table = load(spark, table_path)
-    of_all, of_half = (each.agg(F.avg("part")).first()[0] for each in (table, table.sample(0.5, seed=1)))
-    assert of_half == pytest.approx(of_all, rel=0.25)
+    save(load(spark, copied).sample(0.005).withColumn("id", F.expr(f"id + {ROWS}")), copied)
+    table = load(spark, copied)
+    part = F.expr(f"avg(int(id >= {ROWS}))")
+    of_all, of_half = (each.agg(part).first()[0] for each in (table, table.sample(0.5, seed=1)))
+    assert of_half == pytest.approx(of_all, rel=0.7)  # 25 of 50 rows are drawn; by weight it would be all
     with pytest.raises(UnsupportedError, match=r"chosen by the hash.*and others were not.*weightColumns"):
-        pyqbeast.tolerance(load(spark, table_path).agg(F.avg("part")))
+        pyqbeast.tolerance(table.agg(part))
     with pytest.raises(UnsupportedError, match="and others were not"):
-        pyqbeast.scan(table_path).tolerance("avg(part)")
-    assert MIXED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
-    QbeastTable.for_path(spark, table_path).optimize()
-    save(load(spark, table_path), table_path, "overwrite", columnsToIndex="a,b", weightColumns="id")
-    assert MIXED_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
-    assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
+        pyqbeast.scan(copied).tolerance("avg(b)")
+    assert MIXED_BY_WEIGHT in notes(spark, copied)
+    save(table, copied, "overwrite", columnsToIndex="a,b", weightColumns="id")
+    assert MIXED_BY_WEIGHT not in notes(spark, copied)
+    assert_bounded(load(spark, copied).groupBy().count(), load(spark, copied).count())
 
 
 def test_samples_stored_together(spark, whole, table_path):
-    """Each is the same fraction of its rows, as of each day's, and all together are a sample too."""
-    for third in range(3):
-        save(load(spark, whole).where(f"id % 3 = {third}").sample(0.5), table_path)
+    """Each is the same fraction of its rows, as of each day's, and both together are a sample too."""
+    for half in range(2):
+        save(load(spark, whole).where(f"id % 2 = {half}").sample(0.5), table_path)
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.01)
     assert_bounded(load(spark, table_path).groupBy().count(), load(spark, table_path).count())
-    assert CHOSEN_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
+    assert notes(spark, table_path) == {CHOSEN_BY_WEIGHT}
     save(rows_2d(spark, 500, first=ROWS), table_path)  # not a sample
     with pytest.raises(UnsupportedError, match="and others were not"):
         pyqbeast.tolerance(load(spark, table_path).groupBy().count())
-
-
-def test_rows_of_a_stored_sample_of_some_are_deleted(spark, copied):
-    """What is left of these is heavy, and of the others it is not."""
-    delete_chosen(spark, load(spark, copied).sample(0.5).where("a < 300000"), "merge", copied)
-    QbeastTable.for_path(spark, copied).optimize()
-    with pytest.raises(UnsupportedError, match="and others were not"):
-        pyqbeast.tolerance(load(spark, copied).groupBy().count())
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
 def test_samples_of_calibrated_tables_open_their_share(spark, whole, table_path):
     save(load(spark, whole).sample(0.5), table_path)
     everything = opened(load(spark, table_path))
     assert opened(load(spark, table_path).sample(0.02)).bytes < 0.35 * everything.bytes
-
-
-def test_rows_deleted_by_their_weight(spark, copied):
-    QbeastTable.for_path(spark, copied).delete(f"{WEIGHT} < 0")
-    table = load(spark, copied)
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
-    with pytest.raises(UnsupportedError, match=r"deleted by the hash.*optimize"):
-        pyqbeast.tolerance(table.groupBy().count())
-    QbeastTable.for_path(spark, copied).optimize()
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.01)
-    assert_bounded(load(spark, copied).groupBy().count(), load(spark, copied).count())
-
-
-def test_rows_merged_away_by_their_weight(spark, whole, table_path):
-    save(rows_2d(spark, 2_000), table_path)
-    load(spark, whole).where(f"{WEIGHT} < 0").createOrReplaceTempView("light")
-    spark.sql(
-        f"MERGE INTO delta.`{table_path}` t USING light s ON t.id = s.id WHEN MATCHED THEN DELETE"
-    ).collect()
-    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.03)
-
-
-DELETES = {
-    "merge": "MERGE INTO t USING chosen s ON t.id = s.id WHEN MATCHED THEN DELETE",
-    "delete": "DELETE FROM t WHERE id IN ({ids})",
-}
-
-
-def delete_chosen(spark, chosen, way, path):
-    """Deletes from the table at a path the rows whose ids are stored elsewhere, or listed in the statement."""
-    listed = ""
-    if way == "merge":
-        chosen.select("id").write.mode("overwrite").parquet(f"{path}-chosen")
-        spark.read.parquet(f"{path}-chosen").createOrReplaceTempView("chosen")
-    else:
-        listed = ",".join(map(str, ids(chosen)))
-    statement = DELETES[way].format(ids=listed).replace(" t ", f" delta.`{path}` t ", 1)
-    spark.sql(statement).collect()
-
-
-@pytest.mark.parametrize("way", DELETES)
-def test_rows_of_a_stored_sample_are_deleted(spark, copied, way):
-    """Such as those that a model is tested with. Nothing of the statement shows that they are the lightest."""
-    delete_chosen(spark, load(spark, copied).sample(0.05), way, copied)
-    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, copied).configuration
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
-    with pytest.raises(UnsupportedError, match=r"deleted by the hash.*optimize"):
-        pyqbeast.tolerance(load(spark, copied).groupBy().count())
-    QbeastTable.for_path(spark, copied).optimize()
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.01)
-    assert_bounded(load(spark, copied).groupBy().count(), load(spark, copied).count())
-
-
-def test_rows_that_anything_else_has_chosen_are_deleted(spark, table_path):
-    """Files of heavy rows are dropped as a whole and those of light rows are not, and neither says anything."""
-    save(rows_2d(spark, ROWS // 2), table_path)
-    save(rows_2d(spark, ROWS // 2, first=ROWS // 2), table_path)
-    for way, chosen in zip(DELETES, ("id % 20 = 3", "a < 250000 AND b < 400"), strict=True):
-        delete_chosen(spark, load(spark, table_path).where(chosen), way, table_path)
-    QbeastTable.for_path(spark, table_path).delete("id < 4000")
-    assert DELETED_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
-    table = load(spark, table_path)
-    assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.02)
-    assert_bounded(table.groupBy().count(), table.count())
-
-
-@pytest.mark.parametrize("clause", ["MATCHED", "NOT MATCHED BY SOURCE"])
-def test_rows_of_a_sample_in_the_statement_are_deleted(spark, table_path, clause):
-    """Also from a table of one file, which tells nothing."""
-    save(rows_2d(spark, 2_000), table_path, cubeSize=100_000)
-    table = f"delta.`{table_path}`"
-    spark.sql(
-        f"MERGE INTO {table} t USING (SELECT id FROM {table} TABLESAMPLE (50 PERCENT)) s ON t.id = s.id "
-        f"WHEN {clause} THEN DELETE"
-    ).collect()
-    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
-    assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
-
-
-def test_rows_that_a_limit_has_cut_are_deleted(spark, table_path):
-    """Spark takes them from the files in some order, and light rows lie first in a file."""
-    save(rows_2d(spark, 2_000), table_path, cubeSize=100_000)
-    table = f"delta.`{table_path}`"
-    spark.sql(
-        f"MERGE INTO {table} t USING (SELECT id FROM {table} LIMIT 1000) s ON t.id = s.id WHEN MATCHED THEN DELETE"
-    ).collect()
-    assert DELETED_BY_WEIGHT in bridge.TableLog(spark, table_path).configuration
-    assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
-
-
-MOVES = {
-    "update": "UPDATE {t} SET b = b / 2 WHERE " + WEIGHT + " < -1500000000",
-    "merge": "MERGE INTO {t} t USING (SELECT id FROM {t} TABLESAMPLE (15 PERCENT)) s ON t.id = s.id "
-    "WHEN MATCHED THEN UPDATE SET b = t.b / 2",
-    "stored": "MERGE INTO {t} t USING kept s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.b = t.b / 2",
-    "by value": "UPDATE {t} SET b = CASE WHEN " + WEIGHT + " < -1500000000 THEN b / 2 ELSE b END",
-    "merge by value": "MERGE INTO {t} t USING (SELECT id AS i FROM {t}) s ON t.id = s.i "
-    "WHEN MATCHED THEN UPDATE SET b = CASE WHEN " + WEIGHT + " < -1500000000 THEN b / 2 ELSE b END",
-    "in place": "UPDATE {t} SET name = 'x' WHERE " + WEIGHT + " < -1500000000",
-}
-
-
-@pytest.mark.parametrize("way", MOVES)
-def test_rows_chosen_by_their_weight_get_another_one(spark, copied, way):
-    """They are gone from where they were, as deleted ones are. In place they keep their weight.
-
-    Where all rows have been counted, the lightest are only rows that came there, and stand for no others.
-    """
-    if way == "stored":
-        load(spark, copied).sample(0.15).select("id").write.parquet(f"{copied}-kept")
-        spark.read.parquet(f"{copied}-kept").createOrReplaceTempView("kept")
-    spark.sql(MOVES[way].format(t=f"delta.`{copied}`")).collect()
-    configuration = bridge.TableLog(spark, copied).configuration
-    assert (DELETED_BY_WEIGHT in configuration) == (way != "in place")
-    for told in ("deleted by the hash", "chosen by the hash"):
-        query = load(spark, copied).groupBy().count()
-        if way == "in place":
-            assert_bounded(query, ROWS)
-        else:
-            with pytest.raises(UnsupportedError, match=told):
-                pyqbeast.tolerance(query)
-        if told == "deleted by the hash":
-            QbeastTable.for_path(spark, copied).optimize(revision=0)
-            QbeastTable.for_path(spark, copied).optimize()
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
-
-
-UPDATES = {
-    "update": "UPDATE {t} SET b = b / 2 WHERE {chosen}",
-    "merge": "MERGE INTO {t} t USING kept s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.b = t.b / 2",
-}
-
-
-@pytest.mark.parametrize("way", UPDATES)
-def test_rows_of_the_lightest_files_get_another_weight(spark, copied, way):
-    """As those of a stored sample do that ends where files end: no vector hides a row, and the files go."""
-    of_files = QbeastTable.for_path(spark, copied).blocks().groupBy("file").agg(F.max("max_weight"))
-    light = [file for file, heaviest in of_files.collect() if heaviest < -1_500_000_000]
-    chosen = ids(spark.read.parquet(*(f"{copied}/{file}" for file in light)))
-    spark.createDataFrame([(each,) for each in chosen], "id bigint").createOrReplaceTempView("kept")
-    condition = f"id IN ({','.join(map(str, chosen))})"
-    spark.sql(UPDATES[way].format(t=f"delta.`{copied}`", chosen=condition)).collect()
-    log = bridge.TableLog(spark, copied)
-    assert not any(file.deleted for file in log.files())
-    assert DELETED_BY_WEIGHT in log.configuration
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
-
-
-@pytest.mark.parametrize("way", UPDATES)
-def test_rows_of_a_region_get_another_weight(spark, table_path, way):
-    """Files of heavy rows lie in the region and go as a whole. Those of light rows are wider and get a vector."""
-    rows = rows_2d(spark, 16_000)
-    save(rows, table_path, cubeSize=400)
-    region = "a < 500000 AND b < 500"
-    rows.where(region).createOrReplaceTempView("kept")
-    spark.sql(UPDATES[way].format(t=f"delta.`{table_path}`", chosen=region)).collect()
-    log = bridge.TableLog(spark, table_path)
-    assert any(file.deleted for file in log.files())
-    assert DELETED_BY_WEIGHT not in log.configuration
-    table = load(spark, table_path)
-    assert_bounded(table.groupBy().count(), table.count())
-
-
-def test_light_rows_that_an_update_left_unindexed(spark, copied):
-    """An update has moved rows of a region to files without an index, and the lightest rows of the region stay
-    in the index.
-
-    No row counts twice.
-    """
-    spark.sql(f"ALTER TABLE delta.`{copied}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
-    spark.sql(f"UPDATE delta.`{copied}` SET name = 'x' WHERE a < 250000 AND {WEIGHT} > -1900000000")
-    table = load(spark, copied)
-    assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.01)
-    part = table.where("a < 250000")
-    found = pyqbeast.refine(part.groupBy().count(), confidence=0.999)
-    truth = part.count()
-    for step in found:
-        row = step.df.first()
-        assert row[1] <= truth <= row[2], row
 
 
 @pytest.mark.parametrize(
@@ -463,24 +272,31 @@ def test_rows_split_by_a_remainder_of_the_weight_are_estimated(spark, whole):
         pyqbeast.tolerance(table.where(f"{WEIGHT} % 8 = 3").agg(F.avg("b")))
 
 
-@pytest.mark.parametrize("mapping", ["none", "name"])
-def test_a_stored_copy_of_the_weight(spark, table_path, mapping):
-    """Statistics have the names of files, which are others than the table's from the start where names are mapped."""
+def test_a_stored_copy_of_the_weight_where_names_are_mapped(spark, table_path):
+    """Statistics have the names of files, which are others than the table's from the start."""
     rows = rows_2d(spark, ROWS).withColumn("h", F.hash("a", "b"))
-    save(rows, table_path, **{"delta.columnMapping.mode": mapping})
+    save(rows, table_path, **{"delta.columnMapping.mode": "name"})
     table = load(spark, table_path)
-    with pytest.raises(UnsupportedError, match="hash"):
-        pyqbeast.tolerance(table.where("h < 0").groupBy().count())
     light = table.where("h < 0")
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(light.groupBy().count())
     by_subquery = table.where(f"id IN (SELECT id FROM {named(table)} WHERE H < 0)")
-    for few in (light.sample(0.1), by_subquery.sample(0.1)):
-        assert few.count() / light.count() == pytest.approx(0.1, abs=0.02)
+    few = [(light.sample(0.1), light), (by_subquery.sample(0.1), light)]
+    assert shares(few) == pytest.approx([0.1, 0.1], abs=0.03)
     assert_bounded(table.groupBy().count(), ROWS)
 
 
-def test_a_stored_copy_of_the_weight_where_a_block_without_rows_closes_a_gap(spark, table_path):
+@pytest.fixture(scope="module")
+def with_copy(spark, tmp_path_factory):
+    """A table with a column that stores the weight."""
+    path = str(tmp_path_factory.mktemp("chosen") / "copy")
+    save(rows_2d(spark, 4_000).withColumn("h", F.hash("a", "b")), path, cubeSize=500)
+    return path
+
+
+def test_a_stored_copy_of_the_weight_where_a_block_without_rows_closes_a_gap(spark, with_copy, table_path):
     """It may lie in any file, and begin with the weight of a row in another one."""
-    save(rows_2d(spark, 4_000).withColumn("h", F.hash("a", "b")), table_path, cubeSize=500)
+    shutil.copytree(with_copy, table_path)
 
     def close_a_gap(_, blocks):
         lighter = min(block["minWeight"] for block in blocks) - 1
@@ -488,25 +304,23 @@ def test_a_stored_copy_of_the_weight_where_a_block_without_rows_closes_a_gap(spa
         blocks.append({**blocks[0], **empty})
 
     table = load(spark, relogged(table_path, close_a_gap))
-    with pytest.raises(UnsupportedError, match="hash"):
-        pyqbeast.tolerance(table.where("h < 0").groupBy().count())
     light = table.where("h < 0")
-    assert light.sample(0.1).count() / light.count() == pytest.approx(0.1, abs=0.03)
+    with pytest.raises(UnsupportedError, match="hash"):
+        pyqbeast.tolerance(light.groupBy().count())
+    assert shares([(light.sample(0.1), light)]) == pytest.approx([0.1], abs=0.04)
 
 
-def test_a_stored_copy_of_the_weight_beside_files_without_statistics(spark, table_path):
+def test_a_stored_copy_of_the_weight_beside_files_without_statistics(spark, with_copy, table_path):
     """An empty text says no more of a file than none: versions 0.2 to 0.5 of the Scala project write it."""
-    save(rows_2d(spark, 4_000).withColumn("h", F.hash("a", "b")), table_path, cubeSize=500)
+    shutil.copytree(with_copy, table_path)
     log = Path(table_path, "_delta_log", f"{0:020}.json")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     first = next(line["add"] for line in lines if "add" in line)
     first["stats"] = ""
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     log.with_name(f".{log.name}.crc").unlink()
-    copy = table_path + "-copy"
-    Path(table_path).rename(copy)
     with pytest.raises(UnsupportedError, match="hash"):
-        pyqbeast.tolerance(load(spark, copy).where("h < 0").groupBy().count())
+        pyqbeast.tolerance(load(spark, table_path).where("h < 0").groupBy().count())
 
 
 def named(table):
@@ -515,46 +329,71 @@ def named(table):
     return "rows_of_chosen"
 
 
-@pytest.mark.parametrize(
-    "light",
-    [
-        lambda t: t.where(f"{WEIGHT} < 0"),
-        lambda t: t.withColumn("h", F.hash("a", "b")).where("h < 0"),
-        lambda t: (
-            t.withColumn("h", F.hash("a", "b")).where("id >= 0").selectExpr("id", "h + 1 as g").where("g < 0")
-        ),
-        lambda t: t.sample(0.5),
-        lambda t: t.where("_metadata.row_index < 700"),
-        lambda t: t.selectExpr("id", "_metadata.file_size AS s").where("s > 0"),
-        # Nor does it show from outside what the rows of a subquery were picked by.
-        lambda t: t.where(f"id IN (SELECT id FROM {named(t)} TABLESAMPLE (40 PERCENT))"),
-        lambda t: t.where(f"id IN (SELECT id FROM {named(t)} WHERE {WEIGHT} < 0)"),
-        lambda t: t.where(f"id IN (SELECT id FROM {named(t)} WHERE _metadata.row_index < 700)"),
-        lambda t: t.where(f"EXISTS (SELECT 1 FROM {named(t)} o WHERE o.id = id AND hash(o.a, o.b) < 0)"),
-        lambda t: t.where(f"id < (SELECT max(id) FROM {named(t)} TABLESAMPLE (1 PERCENT))"),
-    ],
-)
-def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole, light):
-    rows = light(load(spark, whole))
-    assert rows.sample(0.1, seed=1).count() / rows.count() == pytest.approx(0.1, abs=0.02)
+#: Ways to pick rows by their weight.
+PICKS = {
+    "the hash": lambda t: t.where(f"{WEIGHT} < 0"),
+    "a column of it": lambda t: t.withColumn("h", F.hash("a", "b")).where("h < 0"),
+    "a column of such a column": lambda t: (
+        t.withColumn("h", F.hash("a", "b")).where("id >= 0").selectExpr("id", "h + 1 as g").where("g < 0")
+    ),
+    "a sample": lambda t: t.sample(0.5),
+    "where they lie": lambda t: t.where("_metadata.row_index < 700"),
+    "where they lie, by another name": lambda t: t.selectExpr("id", "_metadata.file_size AS s").where(
+        "s > 0"
+    ),
+    # Nor does it show from outside what the rows of a subquery were picked by.
+    "a sample in a subquery": lambda t: t.where(
+        f"id IN (SELECT id FROM {named(t)} TABLESAMPLE (40 PERCENT))"
+    ),
+    "the hash in a subquery": lambda t: t.where(f"id IN (SELECT id FROM {named(t)} WHERE {WEIGHT} < 0)"),
+    "where those of a subquery lie": lambda t: t.where(
+        f"id IN (SELECT id FROM {named(t)} WHERE _metadata.row_index < 700)"
+    ),
+    "the hash of others": lambda t: t.where(
+        f"EXISTS (SELECT 1 FROM {named(t)} o WHERE o.id = id AND hash(o.a, o.b) < 0)"
+    ),
+    "a value of a sample": lambda t: t.where(
+        f"id < (SELECT max(id) FROM {named(t)} TABLESAMPLE (1 PERCENT))"
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    "light",
-    [
-        lambda t: t.where(f"a = 3 AND {WEIGHT} < 0"),
-        lambda t: t.where(f"{WEIGHT} < 0").where("a <=> 3"),
-        lambda t: t.withColumn("c", F.expr("a")).where("c = 3").where("hash(c, b) < 0"),
-        lambda t: t.where("a = id % 4 AND hash(id % 4, b) < 0"),
-    ],
-)
-def test_a_hash_of_what_a_column_equals_is_the_weight_too(spark, table_path, light):
+def test_samples_of_rows_picked_by_weight_are_left_to_spark(spark, whole):
+    picked = {way: pick(load(spark, whole)) for way, pick in PICKS.items()}
+    few = {way: rows.sample(0.1, seed=1) for way, rows in picked.items()}
+    assert not [way for way, rows in few.items() if not is_drawn(rows)]
+    # Spark draws some 400 rows at least. By weight it would be a fifth of the light ones.
+    found = dict(zip(few, shares([(few[way], picked[way]) for way in few]), strict=True))
+    assert not {way: part for way, part in found.items() if abs(part - 0.1) > 0.03}
+
+
+def is_drawn(sample):
+    """Whether Spark draws the rows of a sample."""
+    return re.search(
+        r"^(Project .*\n *\+- )?Sample ", sample._jdf.queryExecution().optimizedPlan().toString()
+    )
+
+
+#: Ways to pick rows by a hash that names what a column equals in the place of the column.
+EQUALS = {
+    "a constant": lambda t: t.where(f"a = 3 AND {WEIGHT} < 0"),
+    "one that nulls may equal": lambda t: t.where(f"{WEIGHT} < 0").where("a <=> 3"),
+    "a constant of another column": lambda t: (
+        t.withColumn("c", F.expr("a")).where("c = 3").where("hash(c, b) < 0")
+    ),
+    "an expression": lambda t: t.where("a = id % 4 AND hash(id % 4, b) < 0"),
+}
+
+
+def test_a_hash_of_what_a_column_equals_is_the_weight_too(spark, table_path):
     """Spark puts a constant into a hash in the place of the column that a filter holds equal to it."""
     rows = spark.range(ROWS).selectExpr("id", "id % 4 AS a", "xxhash64(id) AS b")
     save(rows, table_path, columnsToIndex="a,b")
-    picked = light(load(spark, table_path))
+    picked = [pick(load(spark, table_path)) for pick in EQUALS.values()]
+    found = shares([(each.sample(0.1, seed=1), each) for each in picked])
     # Spark draws some 125 of 1,250 rows, others for each order of the files. By weight it would be a fifth.
-    assert picked.sample(0.1, seed=1).count() / picked.count() == pytest.approx(0.1, abs=0.05)
+    found = dict(zip(EQUALS, found, strict=True))
+    assert not {way: part for way, part in found.items() if abs(part - 0.1) > 0.05}
 
 
 def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, table_path):

@@ -9,21 +9,15 @@ import pytest
 from pyqbeast import bridge
 from pyqbeast.core.format.constants import DELETED_BY_WEIGHT
 from tests.protocol.gates import SCHEME, Held
-from tests.table.help import ids, load, rows_2d, save
+from tests.table.help import ids, load
 
 WEIGHT = "hash(a, b)"
 
 
-@pytest.fixture
-def indexed(spark, table_path):
-    save(rows_2d(spark, 4_000), table_path)
-    return table_path
-
-
-def test_a_save_that_writes_nothing_leaves_no_note(spark, indexed):
-    before = bridge.TableLog(spark, indexed).version
-    load(spark, indexed).sample(0.1).write.format("delta").mode("ignore").save(indexed)
-    assert bridge.TableLog(spark, indexed).version == before
+def test_a_save_that_writes_nothing_leaves_no_note(spark, copied):
+    before = bridge.TableLog(spark, copied).version
+    load(spark, copied).sample(0.1).write.format("delta").mode("ignore").save(copied)
+    assert bridge.TableLog(spark, copied).version == before
 
 
 #: Statements that choose rows by their weight, and change none: the second ones fail.
@@ -35,28 +29,27 @@ CHANGELESS = {
 }
 
 
-@pytest.mark.parametrize("statement", CHANGELESS)
-def test_a_statement_that_changes_no_row_leaves_no_note(spark, indexed, statement):
-    before = bridge.TableLog(spark, indexed).version
-    raised = CHANGELESS[statement]
-    expected = contextlib.nullcontext() if raised is None else pytest.raises(Exception, match=raised)
-    with expected:
-        spark.sql(statement.format(indexed, f"{WEIGHT} < 2000000000"))
-    assert bridge.TableLog(spark, indexed).version == before
+def test_a_statement_that_changes_no_row_leaves_no_note(spark, copied):
+    before = bridge.TableLog(spark, copied).version
+    for statement, raised in CHANGELESS.items():
+        expected = contextlib.nullcontext() if raised is None else pytest.raises(Exception, match=raised)
+        with expected:
+            spark.sql(statement.format(copied, f"{WEIGHT} < 2000000000"))
+        assert bridge.TableLog(spark, copied).version == before, statement
 
 
-def test_a_note_lands_with_the_change_that_it_tells_of(spark, indexed):
-    before = bridge.TableLog(spark, indexed).version
-    spark.sql(f"DELETE FROM delta.`{indexed}` WHERE {WEIGHT} < -2000000000")
-    log = bridge.TableLog(spark, indexed)
+def test_a_note_lands_with_the_change_that_it_tells_of(spark, copied):
+    before = bridge.TableLog(spark, copied).version
+    spark.sql(f"DELETE FROM delta.`{copied}` WHERE {WEIGHT} < -2000000000")
+    log = bridge.TableLog(spark, copied)
     assert log.version == before + 1
     assert DELETED_BY_WEIGHT in log.configuration
-    assert spark.sql(f"DESCRIBE HISTORY delta.`{indexed}`").first()["operation"] == "DELETE"
+    assert spark.sql(f"DESCRIBE HISTORY delta.`{copied}`").first()["operation"] == "DELETE"
 
 
-def test_another_writer_comes_before_the_note(spark, indexed, tmp_path):
+def test_another_writer_comes_before_the_note(spark, copied, tmp_path):
     """The note follows on the deletion where the statement does not name the hash."""
-    path = f"{SCHEME}:{indexed}"
+    path = f"{SCHEME}:{copied}"
     listed = ",".join(map(str, ids(load(spark, path).sample(0.05))))
     held = Held(spark, tmp_path, "A", lambda: spark.sql(f"DELETE FROM delta.`{path}` WHERE id IN ({listed})"))
     held.pass_gate("GO")
