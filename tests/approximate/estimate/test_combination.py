@@ -190,15 +190,13 @@ def test_bounds_of_a_quotient_hold_however_near_to_zero_its_divisor_may_be(devia
     b += 1 / (deviation * np.sqrt(keys)) - b.mean()
     a = 1 + rng.normal(0, 1, len(b))
     truth = a.sum() / b.sum()
+    number, key = np.nonzero(rng.random((samples, len(b))) < 1 / 20)
+    state = samples_of(RATIO, samples, number, a=a[key], b=b[key])
     for confidence, most_misses in ((0.95, 0.08), (0.999, 0.01)):
-        found = []
-        for _ in range(samples):
-            chosen = rng.random(len(b)) < 1 / 20
-            found.append(estimate(sample(a[chosen], b[chosen], [RATIO]), RATIO, 1 / 20, confidence))
-        low, high = (np.array([getattr(each, end)[0] for each in found]) for end in ("low", "high"))
-        assert np.mean((truth < low) | (truth > high)) <= most_misses
-        is_told = np.array([each.status[0] for each in found]) != Status.FEW_KEYS
-        assert (np.isfinite(low) == is_told).all()
+        found = estimate(state, RATIO, 1 / 20, confidence)
+        assert np.mean((truth < found.low) | (truth > found.high)) <= most_misses
+        is_told = found.status != Status.FEW_KEYS
+        assert (np.isfinite(found.low) == is_told).all()
         if deviation < 0.1:
             assert is_told.all()
 
@@ -240,16 +238,22 @@ def test_bounds_of_quotients_hold_where_their_slopes_cancel(term, deviation):
 
 def share_held(requested, truth, **columns):
     """How many bounds hold of a thousand samples of 1,000 keys each, as columns [sample, key]."""
-    samples = len(columns["a"])
-    bucket = np.random.default_rng(8).integers(0, 128, columns["a"].shape)
-    slot = (bucket + 128 * np.arange(samples)[:, None]).ravel()
-    state = State.empty(axes_for([requested]), [(number,) for number in range(samples)])
-    for at, moment in enumerate(state.axes.moments):
-        factors = [columns[name] ** power for name, power in zip(moment.columns, moment.powers, strict=True)]
-        terms = np.prod([np.ones(bucket.shape), *factors], axis=0).ravel()
-        state.sums[..., at] = np.bincount(slot, terms, 128 * samples).reshape(-1, 128)
+    samples, keys = columns["a"].shape
+    number = np.repeat(np.arange(samples), keys)
+    state = samples_of(requested, samples, number, **{name: each.ravel() for name, each in columns.items()})
     found = estimate(state, requested, 0.001)
     return np.mean((found.low <= truth) & (truth <= found.high))
+
+
+def samples_of(requested, samples, number, **columns):
+    """Many samples, each a group of one state; every row, of the sample of its number, has a key of its own."""
+    slot = number * 128 + np.random.default_rng(8).integers(0, 128, len(number))
+    state = State.empty(axes_for([requested]), [(each,) for each in range(samples)])
+    for at, moment in enumerate(state.axes.moments):
+        factors = [columns[name] ** power for name, power in zip(moment.columns, moment.powers, strict=True)]
+        terms = np.prod([np.ones(len(number)), *factors], axis=0)
+        state.sums[..., at] = np.bincount(slot, terms, 128 * samples).reshape(-1, 128)
+    return state
 
 
 def test_rows_not_seen_upset_a_product_that_is_flat_where_those_seen_are():
@@ -366,14 +370,14 @@ def test_bounds_of_whole_numbers_that_doubles_hold_are_no_wider():
 
 
 QUARTILES = Aggregate("percentile", ("y",), 0.75), Aggregate("percentile", ("y",), 0.25)
-KEYS, FRACTION, REPETITIONS, LEAST = 12_000, 0.1, 2_000, 1_844
+KEYS, FRACTION, REPETITIONS, LEAST = 6_000, 0.2, 1_000, 915
 
 
 def quartile_rows(name, rng):
     """The key of each row, and its value."""
     rows = {
         "heavy": lambda: np.ones(KEYS, int),
-        "held out": lambda: np.ceil(rng.lognormal(3, 0.5, KEYS)).astype(int),
+        "held out": lambda: np.ceil(rng.lognormal(2.5, 0.5, KEYS)).astype(int),
     }
     key = np.repeat(np.arange(KEYS), rows[name]())
     if name == "heavy":
@@ -384,7 +388,7 @@ def quartile_rows(name, rng):
 @pytest.mark.repetitions
 @pytest.mark.parametrize("name", ["heavy", "held out"])
 def test_the_bounds_of_a_ratio_of_percentiles_hold(name):
-    """2,000 repetitions, with the rule of `test_coverage`; wider than needed, so that only too few may hold."""
+    """1,000 repetitions; of bounds of 94 % fewer hold once in 2,000 times. Wider than needed: only too few may hold."""
     rng = np.random.default_rng(9)
     key, y = quartile_rows(name, rng)
     order = np.argsort(y)

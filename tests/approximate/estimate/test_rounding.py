@@ -17,31 +17,43 @@ PLACE = Decimal("0.000001")
 
 
 def told(value: float, share: float = 1.0, exactly=None) -> Decimal:
-    values, nothing = np.array([value]), np.zeros(1)
-    found = Estimates(None, values, values, values, nothing.astype(np.int8), nothing, nothing, nothing)
-    return Decimal(repr(float(decimals_exact(found, share, 6, exactly).value[0])))
+    (only,) = all_told([value], share, exactly)
+    return only
+
+
+def all_told(values: list[float], share: float = 1.0, exactly=None) -> list[Decimal]:
+    """The same of many groups at once."""
+    value, nothing = np.array(values), np.zeros(len(values))
+    found = Estimates(None, value, value, value, nothing.astype(np.int8), nothing, nothing, nothing)
+    return [
+        Decimal(repr(each)) for each in np.asarray(decimals_exact(found, share, 6, exactly).value).tolist()
+    ]
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("parts", [32, 64, 3, 7])
 def test_a_half_of_the_last_place_goes_away_from_zero(sign, parts):
     """A sum of cents that is divided: Spark rounds the decimal half up, and NumPy half to even."""
-    for cents in range(1, 2_000):
+    found = all_told([sign * cents / 100 / parts for cents in range(1, 2_000)])
+    for cents, each in enumerate(found, 1):
         exact = sign * Decimal(cents) / 100 / parts
-        assert told(sign * cents / 100 / parts).quantize(PLACE) == exact.quantize(PLACE, ROUND_HALF_UP), cents
+        assert each.quantize(PLACE) == exact.quantize(PLACE, ROUND_HALF_UP), cents
 
 
 @pytest.mark.parametrize("bits", [20, 34, 42])
 def test_a_quotient_of_many_rows_is_no_half_where_it_lies_just_below_one(bits):
     """A double does not tell the two apart, so the quotient itself is asked for."""
     rng = random.Random(bits)
-    for _ in range(2_000):
+    exact, doubles = [], []
+    for _ in range(1_000):
         rows, last = rng.randrange(600, 200_000), rng.getrandbits(bits) | 1 << bits - 1
         for above in (rows // 2 - 1, rows // 2, (rows + 1) // 2, rng.randrange(rows)):
-            exact = Fraction(last * rows + above, rows)
-            rounded = Decimal((exact + Fraction(1, 2)).__floor__()) * PLACE
-            double = (last * rows + above) / 10**6 / rows
-            assert told(double, exactly=lambda _, value=exact / 10**6: value) == Decimal(repr(float(rounded)))
+            exact.append(Fraction(last * rows + above, rows))
+            doubles.append((last * rows + above) / 10**6 / rows)
+    found = all_told(doubles, exactly=lambda group: exact[group] / 10**6)
+    for each, value in zip(found, exact, strict=True):
+        rounded = Decimal((value + Fraction(1, 2)).__floor__()) * PLACE
+        assert each == Decimal(repr(float(rounded))), value
 
 
 @pytest.mark.parametrize("places", range(23))
@@ -77,10 +89,10 @@ def test_a_value_is_worked_out_once_for_itself_and_its_bounds():
 
 @pytest.mark.parametrize("digits", range(1, 16))
 def test_numbers_of_the_places_stay_however_large(digits):
-    for last in range(1_000):
-        exact = Decimal(f"{'9876543210987654'[:digits]}{last:03d}") * PLACE
-        if exact < exact_below(6):
-            assert told(float(exact)) == Decimal(repr(float(exact))), exact
+    numbers = [Decimal(f"{'9876543210987654'[:digits]}{last:03d}") * PLACE for last in range(1_000)]
+    numbers = [each for each in numbers if each < exact_below(6)]
+    found = all_told(list(map(float, numbers)))
+    assert found == [Decimal(repr(float(each))) for each in numbers]
 
 
 def test_other_values_stay():
