@@ -101,6 +101,7 @@ JOINS = {
     ),
     "heavy join": lambda rng, keys: (_zipf(rng, keys), _zipf(rng, keys)),
 }
+KEYS_OF_JOINS = dict.fromkeys(JOINS, 100_000) | {"heavy join": 50_000}
 
 
 def of_join(
@@ -125,16 +126,16 @@ def population(name: str) -> Population:
     """The populations of the acceptance test, by name."""
     rng = np.random.default_rng(sum(map(ord, name)))
     if name in JOINS:
-        left, right = JOINS[name](rng, 100_000)
+        left, right = JOINS[name](rng, KEYS_OF_JOINS[name])
         noise = (rng.lognormal(0, 0.5, size) for size in (left.sum(), right.sum()))
         return of_join(left, right, *noise, rng)
     keys = {
         "ln1": 400_000,
         "norm": 400_000,
         "par": 100_000,
-        "bent": 100_000,
+        "bent": 50_000,
         "rare": 1_200,
-        "cl": 100_000,
+        "cl": 50_000,
     }.get(name, 200_000)
 
     def zipf(power: float, most: int) -> np.ndarray:

@@ -35,12 +35,10 @@ FEW = ("count", "sum", "avg")
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("ln1", (1_000, 10_000)),
-        ("norm", (1_000, 10_000)),
-        ("clmild", (1_000, 10_000)),
-        ("clz50", (1_000, 10_000)),
-        ("clkm", (1_000, 10_000)),
-        ("hold", (1_000, 10_000)),
+        ("ln1", (1_000, 4_000)),
+        ("clz50", (1_000, 4_000)),
+        ("clkm", (1_000, 4_000)),
+        ("hold", (1_000, 4_000)),
         ("rare", (120, 360)),
     ],
 )
@@ -49,7 +47,7 @@ def test_the_bounds_hold_as_often_as_they_say(name, keys):
     stops = [count / len(pop.sums) for count in keys]
     few, many = (*FEW, *COMBINED), (*AGGREGATES, *COMBINED) if name != "rare" else FEW
     hits = Counter()
-    for sums, _ in samples(name, stops, REPETITIONS, np.random.default_rng(20_240)):
+    for sums, _ in samples(name, stops, REPETITIONS, np.random.default_rng(20_240), batch=200):
         for step, (fraction, cells) in enumerate(zip(stops, (few, many), strict=True)):
             for each in cells:
                 aggregate = {**AGGREGATES, **COMBINED}[each]

@@ -362,7 +362,10 @@ def test_the_fewer_of_the_candidates_are_shown_the_more_each_bound_has_to_hold()
 @pytest.mark.repetitions
 @pytest.mark.parametrize("name", ["heavy", "clusters", "held out"])
 def test_the_sure_groups_belong_and_the_impossible_do_not(name):
-    """Both statements about all groups at once: of 2,000 at least 1,844, as in `test_coverage`."""
+    """Both statements about all groups at once: of 1,000 at least 915.
+
+    With 94 % fewer are true once in 2,000 times.
+    """
     rng = np.random.default_rng(21)
     rows, totals = population(name, rng)
     # Two groups are nearly alike, and between them ends what is kept.
@@ -375,7 +378,7 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
     }
     held = dict.fromkeys(selections, 0)
     naive, sure = dict.fromkeys(selections, 0), dict.fromkeys(selections, 0)
-    for _ in range(40):
+    for _ in range(20):
         state = sampled(rows, totals, rng, 50)
         for each, selection in selections.items():
             confidence = selection.confidence(GROUPS, 0.95)
@@ -393,11 +396,11 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
                 held[each] += not (said.sure & ~order).any() and not (~said.possible & order).any()
                 naive[each] += (by_value == order).all()
                 sure[each] += np.count_nonzero(said.sure | ~said.possible)
-    print(name, held, naive, {each: count / 2_000 for each, count in sure.items()})
-    assert min(held.values()) >= 1_844
+    print(name, held, naive, {each: count / 1_000 for each, count in sure.items()})
+    assert min(held.values()) >= 915
     # The estimates alone are wrong about some group most of the time, and yet much is sure.
-    assert max(naive.values()) < 0.8 * 2_000
-    assert min(sure.values()) > 2_000
+    assert max(naive.values()) < 0.8 * 1_000
+    assert min(sure.values()) > 1_000
 
 
 def test_nan_is_the_largest_number_and_null_is_none():

@@ -13,7 +13,7 @@ from tests.approximate.estimate.progressions import run
 pytestmark = pytest.mark.repetitions
 
 
-@pytest.mark.parametrize("name", ["ln1", "clmild", "clz50", "hold"])
+@pytest.mark.parametrize("name", ["ln1", "clz50", "hold"])
 def test_looking_in_between_costs_no_coverage(name):
     repetitions, error, steps = (1_000, 0.1, 2) if name == "clz50" else (1_000, 0.05, 4)
     largest = steps * PILOT_KEYS / len(population(name).sums)
@@ -39,8 +39,8 @@ def test_what_is_known_of_the_keys_sends_heavy_tails_on(name, kinds):
 
 def test_without_it_a_heavy_tail_is_believed():
     """Guards the test above, which would show nothing if the sample alone were enough."""
-    tally = run("par", ("avg",), 0.1, 300, 0.5, None)["avg"]
-    assert tally.sampled - tally.held > 0.1 * 300
+    tally = run("par", ("avg",), 0.1, 150, 0.5, None)["avg"]
+    assert tally.sampled - tally.held > 0.1 * 150
 
 
 @pytest.mark.parametrize(("name", "error"), [("ln1", 0.05), ("clmild", 0.02)])
@@ -50,10 +50,10 @@ def test_about_as_much_is_read_as_the_error_needs(name, error):
     first = PILOT_KEYS / len(pop.sums)
     values = [
         estimate(as_state(sums[:, 0]), aggregate, first).value
-        for sums, _ in samples(name, [first], 400, np.random.default_rng(2))
+        for sums, _ in samples(name, [first], 200, np.random.default_rng(2))
     ]
     odds = (1.96 * np.std(np.concatenate(values)) / (error * pop.truth(aggregate))) ** 2 * first / (1 - first)
     ideal = max(odds / (1 + odds), first)
-    tally = run(name, ("avg",), error, 200, 10 * ideal, None)["avg"]
-    print(f"{name} avg, error {error}: read {tally.read / 200 / ideal:.2f} of the ideal {ideal:.4f}")
-    assert tally.sampled >= 0.95 * 200
+    tally = run(name, ("avg",), error, 100, 10 * ideal, None)["avg"]
+    print(f"{name} avg, error {error}: read {tally.read / 100 / ideal:.2f} of the ideal {ideal:.4f}")
+    assert tally.sampled >= 0.95 * 100

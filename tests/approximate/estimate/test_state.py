@@ -134,13 +134,15 @@ def test_many_groups_come_in_fewer_buckets_and_add_up_with_few():
     weights = rng.integers(-(2**31), 2**31, 2_100).tolist()
     many = [(group, weight, 1, group % 5) for group, weight in enumerate(weights)]
     few = [(group, weight, 2, 3) for group, weight in enumerate(weights[:50])]
-    wide, narrow = axes_for(ALL), axes_for(ALL, 64)
+    asked = [Aggregate("sum", ("y",)), Aggregate("max", ("x",))]
+    wide, narrow = axes_for(asked), axes_for(asked, 64)
     state = collect(wide, many)
-    assert state.axes == narrow
-    assert content(state) == content(collect(narrow, many))
     both = merge(collect(wide, few), state)
-    assert both.axes == narrow
-    assert content(both) == content(collect(narrow, few + many))
+    for found, rows in ((state, many), (both, few + many)):
+        right = collect(narrow, rows)
+        assert (found.axes, found.groups) == (narrow, right.groups)
+        np.testing.assert_array_equal(found.sums, right.sums)
+        np.testing.assert_array_equal(found.spans, right.spans)
 
 
 def test_a_centre_saves_a_small_variance_of_large_values():
@@ -206,7 +208,7 @@ def test_a_centre_is_near_the_mean(mean, variance, centre):
 def test_a_column_of_one_value_does_not_vary():
     """The squares of 7.3 about another number would leave something of the order of 1e-8."""
     rows = [
-        (group, at, at % 5, value) for at in range(5_000) for group, value in (("a", 7.3), ("b", 1e6 + 0.1))
+        (group, at, at % 5, value) for at in range(2_000) for group, value in (("a", 7.3), ("b", 1e6 + 0.1))
     ]
     axes = replace(axes_for(ALL), centres={"y": 12.0, "x": 2.0})
     for kind in ("stddev_samp", "var_pop"):

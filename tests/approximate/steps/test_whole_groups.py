@@ -286,10 +286,10 @@ def held_bounds(values, repetitions):
 @pytest.mark.repetitions
 @pytest.mark.parametrize("values", ["heavy", "held out"])
 def test_the_bounds_of_large_groups_hold_as_often_as_they_say(values):
-    """Acceptance as in `test_coverage`: of 2,000 bounds 1,844 to 1,955."""
-    held, exact = held_bounds(values, 20)
-    assert exact < 100
-    assert 1_844 <= held <= 1_955
+    """Of 1,000 bounds 915 to 984: fewer of 94 %, and more of 96.5 %, are so once in 2,000 times."""
+    held, exact = held_bounds(values, 10)
+    assert exact < 50
+    assert 915 <= held <= 984
 
 
 def test_rows_of_large_groups_in_the_files_of_rare_ones_would_bias_them(monkeypatch):
