@@ -46,8 +46,7 @@ def table(rows, tmp_path_factory):
 
 
 def truth(rows, *columns):
-    values = zip(*(rows[column].to_pylist() for column in columns), strict=True)
-    return len({each for each in values if None not in each})
+    return rows.select(columns).drop_null().group_by(columns).aggregate([]).num_rows
 
 
 ASKED = {"users": ("id", "count_distinct"), "pages": (["id", "page"], "count_distinct"), "n": ("*", "count")}
@@ -145,15 +144,15 @@ def test_what_a_sample_does_not_tell(table, asked, error, told):
 
 @pytest.mark.repetitions
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
-    """200 tables with users of their own; see the same test of `test_tolerance`."""
+    """100 tables with users of their own; see the same test of `test_tolerance`."""
     held = {"users": 0, "pages": 0}
-    for number in range(200):
+    for number in range(100):
         rows = visits(number * 5_000, 5_000)
-        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows))
+        scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=10))
         found = scan.where("seconds < 50").tolerance(ASKED, error=0.4)
         assert not found.exact
         (row,) = found.table.to_pylist()
         kept = rows.filter(pa.compute.less(rows["seconds"], 50))
         for name, columns in {"users": ["id"], "pages": ["id", "page"]}.items():
             held[name] += row[f"{name}_low"] <= truth(kept, *columns) <= row[f"{name}_high"]
-    assert all(178 <= count < 200 for count in held.values()), held
+    assert all(86 <= count < 100 for count in held.values()), held

@@ -16,7 +16,7 @@ from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.selected_groups import Kept
 from tests.scanning.tables import by_weight
 
-ROWS = 60_000
+ROWS = 30_000
 ASKED = {"mean": ("x", "avg"), "n": ("*", "count")}
 LAST = {"last": ("day", "max")}
 
@@ -83,7 +83,7 @@ def test_the_first_groups_in_their_order(table):
     [(9, 0.95, "with 0.95:"), (1_199, 0.88, "with 0.88:"), (59_999, 0.0, "with no confidence for so many")],
 )
 def test_the_more_groups_the_less_is_said_of_all_of_them(tmp_path, groups, left, told):
-    ids = np.arange(ROWS)
+    ids = np.arange(60_000)
     scan = pyqbeast.scan(by_weight(tmp_path / "t", pa.table({"id": ids, "g": ids % groups}), key_rows=1))
     found = scan.tolerance({"n": ("*", "count")}, budget="200 KB", by=["g"], having="n > 1")
     assert not found.exact
@@ -223,10 +223,13 @@ def test_groups_named_twice_are_one(table):
 
 @pytest.mark.repetitions
 def test_what_is_sure_is_true_as_often_as_it_says(tmp_path):
-    """200 tables. If all is true 95 times in a hundred, less than 178 times of 200 come once in 3,000."""
+    """60 tables. If all is true 95 times in a hundred, less than 50 times of 60 come once in 5,000.
+
+    More repetitions, of the verdict alone, are in `approximate/estimate/test_selection.py`.
+    """
     held = {"having": 0, "limit": 0}
     doubts = 0
-    for number in range(200):
+    for number in range(60):
         rows = rows_of(number * 12_000, 12_000)
         scan = pyqbeast.scan(by_weight(tmp_path / str(number), rows, files=2, key_rows=1))
         exact = rows.group_by("g").aggregate([("x", "mean")]).to_pylist()
@@ -246,5 +249,5 @@ def test_what_is_sure_is_true_as_often_as_it_says(tmp_path):
             possible = {*shown, *(g for (g,) in found.choice.left_out)}
             held[name] += sure <= truth and (truth <= possible or found.choice.missing)
             doubts += bool(found.choice.doubtful or found.choice.left_out)
-    assert min(held.values()) >= 178, held
-    assert doubts > 100  # the groups that are alike make nearly every answer doubtful
+    assert min(held.values()) >= 50, held
+    assert doubts > 30  # the groups that are alike make nearly every answer doubtful

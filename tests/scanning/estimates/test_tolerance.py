@@ -426,11 +426,13 @@ def test_groups_of_one_row_or_of_odd_numbers_only_come_out_as_in_spark(tmp_path)
 
 @pytest.mark.repetitions
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
-    """200 tables with keys of their own, and so with samples of their own.
+    """100 tables with keys of their own, and so with samples of their own.
 
-    If 95 % of the bounds hold, fewer than 178 of 200 do once in 3,000 times.
+    If 95 % of the bounds hold, fewer than 86 of 100 do once in 7,000 times, and all of them once in 170. That a formula
+    gives somewhat less is seen by thousands of repetitions in `approximate/estimate/test_coverage.py`; here the rows
+    that a scan takes for a sample are those of that formula.
     """
-    repetitions, held = 200, {"mean": 0, "total": 0, "few": 0}
+    repetitions, held = 100, {"mean": 0, "total": 0, "few": 0}
     asked = {"mean": ("x", "avg"), "total": ("x", "sum"), "few": ("flag", "count")}
     for number in range(repetitions):
         rows = rows_of(number * 8_000, 8_000).select(["id", "x"])
@@ -442,7 +444,7 @@ def test_the_bounds_hold_as_often_as_they_say(tmp_path):
         right = {"mean": pc.mean(rows["x"]).as_py(), "total": pc.sum(rows["x"]).as_py(), "few": 1_600}
         for name, value in right.items():
             held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
-    assert all(178 <= count < repetitions for count in held.values()), held
+    assert all(86 <= count < repetitions for count in held.values()), held
 
 
 def test_no_spark(table):
