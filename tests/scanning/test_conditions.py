@@ -38,23 +38,25 @@ ROWS = pa.table(
 )
 
 
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return indexed_table(tmp_path_factory.mktemp("conditions"), ROWS, ROWS.slice(500))
+
+
 @pytest.fixture
-def scan(tmp_path):
-    return pyqbeast.scan(indexed_table(tmp_path, ROWS, ROWS.slice(500)))
+def scan(path):
+    return pyqbeast.scan(path)
 
 
 def test_a_list_of_many_values(scan):
-    many = ",".join(map(str, range(100_000, 120_000)))
+    many = ",".join(map(str, range(100_000, 105_000)))
     assert scan.where(f"id IN ({many}, 7)").to_arrow()["id"].to_pylist() == [7]
     assert scan.where(f"id NOT IN ({many}, 7)").to_arrow().num_rows == 998 + 500
 
 
-@pytest.mark.parametrize("form", ["{}", "{}.0", "{}.25", "{}e0", "999999999999{}"])
-@pytest.mark.parametrize("column", ["i", "x", "f", "m"])
-def test_a_list_of_many_numbers_of_any_kind(tmp_path, column, form):
-    """One by one they would be more comparisons than a text may have."""
-    if (column, form) == ("m", "{}e0"):
-        pytest.skip("no scan compares decimals with doubles")
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    """A table of a few numbers, nulls and NaN as columns of each type."""
     values = [0, 1, 1.25, 7, 5_000, None, math.nan]
     kinds = {"i": pa.int32(), "x": pa.float64(), "f": pa.float32(), "m": pa.decimal128(9, 2)}
     rows = {
@@ -63,8 +65,17 @@ def test_a_list_of_many_numbers_of_any_kind(tmp_path, column, form):
         ).cast(kind, safe=False)
         for name, kind in kinds.items()
     }
-    scan = pyqbeast.scan(indexed_table(tmp_path, pa.table({"id": range(7), **rows}))).select(["id"])
-    listed = ", ".join(form.format(n) for n in range(2_000))
+    return indexed_table(tmp_path_factory.mktemp("numbers"), pa.table({"id": range(7), **rows}))
+
+
+@pytest.mark.parametrize("form", ["{}", "{}.0", "{}.25", "{}e0", "999999999999{}"])
+@pytest.mark.parametrize("column", ["i", "x", "f", "m"])
+def test_a_list_of_many_numbers_of_any_kind(numbers, column, form):
+    """One by one they would be more comparisons than a text may have."""
+    if (column, form) == ("m", "{}e0"):
+        pytest.skip("no scan compares decimals with doubles")
+    scan = pyqbeast.scan(numbers).select(["id"])
+    listed = ", ".join(form.format(n) for n in range(1_100))
     few = [form.format(n) for n in (0, 1, 7)]
     for word, sign, join in (("IN", "=", " OR "), ("NOT IN", "<>", " AND ")):
         one_by_one = scan.where(join.join(f"{column} {sign} {each}" for each in few)).to_arrow()
@@ -184,9 +195,13 @@ def test_as_many_comparisons_as_there_may_be(scan, word):
         == pickle.loads(pickle.dumps(narrowed)).to_arrow()
         == scan.where("id >= 0").to_arrow()
     )
-    for _ in range(999):
+
+
+def test_as_many_comparisons_one_after_the_other_as_there_may_be(scan):
+    right = scan.where("id >= 0").to_arrow()
+    for _ in range(1_000):
         scan = scan.where("id >= 0")
-    assert scan.to_arrow() == narrowed.to_arrow()
+    assert scan.to_arrow() == right
 
 
 def test_expressions_of_some_thousand_comparisons_and_long_lists(scan):
@@ -282,10 +297,11 @@ def test_whole_numbers_beside_a_constant_with_an_exponent(tmp_path, condition, e
     ] * 3 + [True] * 3
 
 
-def by_delta_rs(folder, values, kind, **properties):
-    """A table of decimals, a file each, that delta-rs wrote and that tells of an index."""
-    for at, value in enumerate(values):
-        rows = pa.table({"id": [at], "d": pa.array([value], kind)})
+def by_delta_rs(folder, columns, kinds, **properties):
+    """A table of decimals, a row of them in each file, that delta-rs wrote and that tells of an index."""
+    for at, values in enumerate(zip(*columns.values(), strict=True)):
+        held = zip(columns, values, kinds, strict=True)
+        rows = pa.table({"id": [at], **{name: pa.array([value], kind) for name, value, kind in held}})
         deltalake.write_deltalake(folder, rows, mode="append")
     log = folder / "_delta_log" / f"{0:020}.json"
     actions = [json.loads(line) for line in log.read_text().splitlines()]
@@ -300,7 +316,7 @@ def by_delta_rs(folder, values, kind, **properties):
 def test_decimals_whose_bounds_are_cut_to_64_bits(tmp_path, sign):
     """As delta-rs does: the bounds of these are the last number of 64 bits."""
     values = [Decimal(sign + digits) for digits in ("12345678901234567891", "20000000000000000000")]
-    scan = by_delta_rs(tmp_path, values, pa.decimal128(20, 0))
+    scan = by_delta_rs(tmp_path, {"d": values}, [pa.decimal128(20, 0)])
     for value in values:
         assert scan.where(f"d = {value}").to_arrow()["d"].to_pylist() == [value]
         assert scan.to_dataset().to_table(filter=pc.field("d") == value).num_rows == 1
@@ -308,36 +324,51 @@ def test_decimals_whose_bounds_are_cut_to_64_bits(tmp_path, sign):
     assert scan.where(beyond).to_arrow().num_rows == 2
 
 
+#: Decimals that no double is, each with its type.
+NO_DOUBLES = {
+    "a": ("6.388771678494319707", pa.decimal128(38, 18)),
+    "b": ("29000000001.123457", pa.decimal128(18, 6)),
+    "c": ("190000000000001.37", pa.decimal128(18, 2)),
+    "d": ("9007199254740993", pa.decimal128(20, 0)),
+}
+
+
 @pytest.mark.parametrize("in_structs", [False, True])
-@pytest.mark.parametrize("sign", ["", "-"])
-@pytest.mark.parametrize(
-    ("digits", "precision", "scale"),
-    [
-        ("6.388771678494319707", 38, 18),
-        ("29000000001.123457", 18, 6),
-        ("190000000000001.37", 18, 2),
-        ("9007199254740993", 20, 0),
-    ],
-)
-def test_decimals_whose_bounds_are_doubles(tmp_path, digits, precision, scale, sign, in_structs):
+def test_decimals_whose_bounds_are_doubles(tmp_path, in_structs):
     """As delta-rs has them in commits and in the structs of checkpoints: no file with such a value is skipped."""
-    value, kind = Decimal(sign + digits), pa.decimal128(precision, scale)
+    columns = {
+        name: [Decimal(digits), Decimal("-" + digits), Decimal(1)] for name, (digits, _) in NO_DOUBLES.items()
+    }
+    kinds = [kind for _, kind in NO_DOUBLES.values()]
     places = {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"}
-    scan = by_delta_rs(tmp_path, [value, Decimal(1)], kind, **places)
+    scan = by_delta_rs(tmp_path, columns, kinds, **places)
     if in_structs:
         deltalake.DeltaTable(tmp_path).create_checkpoint()
         scan = pyqbeast.scan(tmp_path)
-    for condition in (
-        f"d = {value}",
-        f"d <= {value} AND d >= {value}",
-        pc.field("d") == pa.scalar(value, kind),
-    ):
-        assert scan.where(condition).to_arrow()["d"].to_pylist() == [value]
-        assert scan.to_dataset().to_table(filter=pc.field("d") == pa.scalar(value, kind)).num_rows == 1
-    assert sorted(file.skipped is None for file in scan.where("d < 2 AND d > 0").files()) == [False, True]
+    for (name, (value, negative, _)), kind in zip(columns.items(), kinds, strict=True):
+        for each in (value, negative):
+            is_it = pc.field(name) == pa.scalar(each, kind)
+            for condition in (f"{name} = {each}", f"{name} <= {each} AND {name} >= {each}", is_it):
+                assert scan.where(condition).to_arrow()[name].to_pylist() == [each], condition
+            assert scan.to_dataset().to_table(filter=is_it).num_rows == 1, is_it
+        opened = [file.skipped is None for file in scan.where(f"{name} < 2 AND {name} > 0").files()]
+        assert sorted(opened) == [False, False, True], name
 
 
 NAN = pc.scalar(float("nan"))
+
+
+@pytest.fixture(scope="module")
+def with_nan(tmp_path_factory):
+    """Tables with NaN in `c`, and in `x` or not: each in four row groups, and in one."""
+    tables = {}
+    for told in (True, False):
+        x = [math.nan if n % 7 == 0 and told else n % 10 for n in range(1_000)]
+        c = [math.nan if n % 9 == 0 else 3 for n in range(1_000)]
+        rows = pa.table({"id": range(1_000), "x": pa.array(x, pa.float64()), "c": pa.array(c, pa.float32())})
+        place, parts = tmp_path_factory.mktemp("nan"), {"groups": {"row_group_size": 250}, "whole": {}}
+        tables[told] = [indexed_table(place / name, rows, **how) for name, how in parts.items()]
+    return tables
 
 
 @pytest.mark.parametrize(
@@ -352,24 +383,15 @@ NAN = pc.scalar(float("nan"))
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("told", [True, False])
-def test_nan_lies_in_no_bounds(tmp_path, condition, told):
+def test_nan_lies_in_no_bounds(with_nan, condition, told):
     """Parquet's least and greatest values leave it out, and pyarrow decides by them as if it were not there."""
-    nan = float("nan")
-    rows = pa.table(
-        {
-            "id": range(1_000),
-            "x": [nan if n % 7 == 0 and told else n % 10 for n in range(1_000)],
-            "c": pa.array([nan if n % 9 == 0 else 3 for n in range(1_000)], pa.float32()),
-        }
-    )
-    rows = rows.set_column(1, "x", rows["x"].cast(pa.float64()))
-    scan = pyqbeast.scan(indexed_table(tmp_path, rows, row_group_size=250)).where(condition)
-    whole = pyqbeast.scan(indexed_table(tmp_path / "whole", rows)).to_arrow()
+    in_groups, whole = with_nan[told]
+    scan = pyqbeast.scan(in_groups).where(condition)
     if isinstance(condition, str):
         # One row group has no other to be told from.
-        right = pyqbeast.scan(tmp_path / "whole").where(condition).to_arrow()
+        right = pyqbeast.scan(whole).where(condition).to_arrow()
     else:
-        right = whole.filter(condition)
+        right = pyqbeast.scan(whole).to_arrow().filter(condition)
     assert scan.to_arrow()["id"].to_pylist() == right["id"].to_pylist()
     assert sorted(scan.to_dataset().to_table()["id"].to_pylist()) == right["id"].to_pylist()
     assert scan.tolerance({"n": ("*", "count")}, exact=True).table["n"].to_pylist() == [right.num_rows]
