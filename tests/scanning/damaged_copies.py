@@ -125,6 +125,19 @@ def planted(golden, target, damage, has_blocks=False):
     return str(target)
 
 
+def live_actions(path):
+    """What the log of a table of these says in the end: the metadata, and the files that are there."""
+    metadata, adds = {}, {}
+    for log_file in sorted(Path(path, "_delta_log").glob("*.json")):
+        for line in map(json.loads, log_file.read_text().splitlines()):
+            metadata = line.get("metaData", metadata)
+            if "remove" in line:
+                adds.pop(line["remove"]["path"], None)
+            if "add" in line:
+                adds[line["add"]["path"]] = line["add"]
+    return metadata, [*adds.values()]
+
+
 def ids_of(file):
     return pq.ParquetFile(file).read(["id"])["id"].to_pylist()
 
