@@ -20,16 +20,16 @@ from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.bounds import SURE, assert_holds
 from tests.table.help import load
 
-KEYS = 16_000
-REPETITIONS = 250
-#: If 95 % of bounds hold, of 250 fewer than 89.5 % or more than 99 % do once in 2,000 times.
-LEAST, MOST = 0.895, 0.99
+KEYS = 10_000
+REPETITIONS = 150
+#: If 95 % of bounds hold, of 150 fewer than 88 % do once in 5,000 times, and all of them once in 2,000.
+LEAST, MOST = 0.88, 0.995
 
 
 def save(rows, path, columns="k", **options):
     options = {
         "columnsToIndex": columns,
-        "cubeSize": 1_600,
+        "cubeSize": 1_000,
         "sampleFractions": "0.01,0.05,0.1,0.3",
         **options,
     }
@@ -132,13 +132,10 @@ def test_rows_of_every_kind_of_file_meet(spark, paths, tmp_path):
     """Revisions, files without an index, deleted rows and mapped names on one side."""
     place = str(tmp_path / "mixed")
     rows = keys(spark, 0, KEYS // 2, 2, 3).selectExpr("id AS k", "nth AS paid")
-    save(rows.filter("k < 4000"), place)
-    rows.filter("k BETWEEN 4000 AND 5999").write.format("qbeast").mode("append").save(place)
-    rows.filter("k >= 6000").write.format("delta").mode("append").save(place)
-    spark.sql(
-        f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = true, "
-        "'delta.columnMapping.mode' = 'name')"
-    )
+    properties = {"delta.enableDeletionVectors": "true", "delta.columnMapping.mode": "name"}
+    save(rows.filter("k < 2500"), place, **properties)
+    rows.filter("k BETWEEN 2500 AND 3749").write.format("qbeast").mode("append").save(place)
+    rows.filter("k >= 3750").write.format("delta").mode("append").save(place)
     spark.sql(f"DELETE FROM delta.`{place}` WHERE k % 5 = 0")
     spark.sql(f"ALTER TABLE delta.`{place}` RENAME COLUMN paid TO given")
     joined = load(spark, paths[0]).join(load(spark, place), "k")
@@ -161,14 +158,14 @@ def test_equal_keys_of_like_types_have_equal_weights(spark, tmp_path):
         *shared,
     ]
     for name, columns in (("l", left), ("r", right)):
-        rows = spark.range(6_000).selectExpr(*columns)
+        rows = spark.range(3_000).selectExpr(*columns)
         path = save(rows, str(tmp_path / name), "k,price", weightColumns="x,may_lack,text")
         load(spark, path).createOrReplaceTempView(f"equal_{name}")
     query = spark.sql(
         "SELECT count(*) AS n, sum(l.v) AS s FROM equal_l l JOIN equal_r r ON l.k = r.k AND r.price = l.price AND "
         "l.x = r.x AND l.may_lack <=> r.may_lack AND l.text = r.text"
     )
-    assert query.first()["n"] == 6_000
+    assert query.first()["n"] == 3_000
     assert_parts_add_up(query)
 
 
@@ -235,7 +232,7 @@ def test_joins_that_look_at_the_weight_are_refused(spark, tables, tmp_path):
 
 
 def assert_bounds_hold(query, fraction):
-    """Of the groups of a query nearly all have bounds, and 89.5 to 99 % of these hold.
+    """Of the groups of a query nearly all have bounds, and 88 % of these or more hold, but not all.
 
     Groups in which the sample met too few keys have none.
     """
@@ -251,9 +248,10 @@ def assert_bounds_hold(query, fraction):
 
 
 def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
-    """250 groups with keys of their own, and so with samples of their own: 250 repetitions of one query.
+    """150 groups with keys of their own, and so with samples of their own: 150 repetitions of one query.
 
-    Rows of the join taken for independent would give about 40 %.
+    Rows of the join taken for independent would give about 40 %. What formulas give that are off by less is seen by
+    thousands of repetitions in `estimate/test_joins.py`.
     """
     count = 300
     last = REPETITIONS * count
@@ -262,7 +260,7 @@ def test_bounds_hold_as_often_as_they_say(spark, tmp_path):
         "id AS k", f"id div {count} AS salt", f"10 - ln(1 - {values}) AS x"
     )
     right = keys(spark, 0, last, 5, 5).selectExpr("id AS k", "nth AS y")
-    options = {"cubeSize": 60_000}
+    options = {"cubeSize": 36_000}
     joined = load(spark, save(left, str(tmp_path / "left"), **options)).join(
         load(spark, save(right, str(tmp_path / "right"), **options)), "k"
     )

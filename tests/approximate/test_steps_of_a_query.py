@@ -36,9 +36,9 @@ def test_the_current_time_is_the_same_in_each_step(table):
     of_text = table.groupBy(F.expr("cast('now' AS timestamp)").alias("asof")).count()
     of_parsed = table.groupBy(F.to_timestamp(F.lit("now")).alias("asof")).count()
     for query, groups in ((of_column, 1), (of_age, 2), (of_text, 1), (of_parsed, 1)):
-        answers = list(pyqbeast.refine(query))
-        assert len(answers[-1].steps) > 1
-        assert [answer.df.count() for answer in answers] == [groups] * len(answers)
+        answer = pyqbeast.tolerance(query, error=1e-9)
+        assert len(answer.steps) > 1
+        assert answer.df.count() == groups
 
 
 @pytest.mark.parametrize("is_stored", [False, True])
