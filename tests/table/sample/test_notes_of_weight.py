@@ -6,9 +6,9 @@ import contextlib
 
 import pytest
 
-from pyqbeast import bridge
+import pyqbeast
+from pyqbeast import UnsupportedError, bridge
 from pyqbeast.core.format.constants import DELETED_BY_WEIGHT
-from tests.protocol.gates import SCHEME, Held
 from tests.table.help import ids, load
 
 WEIGHT = "hash(a, b)"
@@ -47,14 +47,13 @@ def test_a_note_lands_with_the_change_that_it_tells_of(spark, copied):
     assert spark.sql(f"DESCRIBE HISTORY delta.`{copied}`").first()["operation"] == "DELETE"
 
 
-def test_another_writer_comes_before_the_note(spark, copied, tmp_path):
-    """The note follows on the deletion where the statement does not name the hash."""
-    path = f"{SCHEME}:{copied}"
-    listed = ",".join(map(str, ids(load(spark, path).sample(0.05))))
-    held = Held(spark, tmp_path, "A", lambda: spark.sql(f"DELETE FROM delta.`{path}` WHERE id IN ({listed})"))
-    held.pass_gate("GO")
-    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES (team = 'maps')")
-    while not held.is_over:
-        held.pass_gate("GO")
-    held.result.result()
-    assert {DELETED_BY_WEIGHT, "team"} <= bridge.TableLog(spark, path).configuration.keys()
+def test_a_note_of_what_the_gone_rows_show_lands_with_their_deletion(spark, copied):
+    """Nothing of the statement tells that they are the lightest."""
+    before = bridge.TableLog(spark, copied).version
+    listed = ",".join(map(str, ids(load(spark, copied).sample(0.05))))
+    spark.sql(f"DELETE FROM delta.`{copied}` WHERE id IN ({listed})")
+    log = bridge.TableLog(spark, copied)
+    assert log.version == before + 1
+    assert DELETED_BY_WEIGHT in log.configuration
+    with pytest.raises(UnsupportedError, match="deleted by the hash"):
+        pyqbeast.scan(copied, version=before + 1).sample(0.1)

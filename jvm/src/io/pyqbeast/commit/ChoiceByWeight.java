@@ -1,6 +1,5 @@
 package io.pyqbeast.commit;
 
-import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.DeletedRows;
@@ -14,8 +13,6 @@ import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
@@ -25,15 +22,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.DeltaMergeIntoClause;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
-import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
-import org.apache.spark.sql.delta.actions.CommitInfo;
-import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
@@ -42,9 +34,6 @@ import org.apache.spark.sql.execution.command.RunnableCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
 
 /**
  * Runs a DELETE, MERGE, UPDATE or {@code save} of Delta's on an indexed table, or an INSERT into a view of one, and leaves
@@ -53,14 +42,13 @@ import scala.collection.immutable.Seq;
  * rows. Neither a deletion vector nor a file without an index tells the weights of its rows. So once a note is there,
  * {@code WeightProfile} trusts only files that count theirs.
  *
- * <p>A note is part of the command's own commit if a hash, a sample or a cut stands in it. It follows in one of its own
- * if {@link DeletedRows} finds that the rows that are gone were chosen by weight.
+ * <p>A note is part of the command's own commit. It is there if a hash, a sample or a cut stands in the command, or if
+ * {@link DeletedRows} finds that the rows that go are chosen by weight.
  *
  * <p>No compaction follows the command, which would take the index from files that the command has not touched.
  */
 public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   private static final long serialVersionUID = 1L;
-  private static final Set<String> DELETING = Set.of("DELETE", "MERGE", "UPDATE", "WRITE");
 
   public ChoiceByWeight(RunnableCommand command) {
     super(command);
@@ -186,64 +174,31 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
 
   @Override
   public InternalRow[] executeCollect() {
-    DeltaLog log = logOf((LogicalPlan) command);
-    Snapshot before = Snapshots.newest(log);
-    scala.collection.immutable.Map<String, String> configuration = before.metadata().configuration();
-    List<String> hashed = HashedColumns.of(before.metadata()).all();
-    boolean takes = takes((LogicalPlan) command, hashed);
-    boolean isRefused = takes && "true".equalsIgnoreCase(configuration.getOrElse("delta.appendOnly", () -> ""));
-    if (hashed.isEmpty() || isRefused) {
+    LogicalPlan plan = (LogicalPlan) command;
+    List<String> hashed = HashedColumns.of(Snapshots.newest(logOf(plan)).metadata()).all();
+    if (hashed.isEmpty()) {
       return run();
     }
-    Set<String> notes = notesOf((LogicalPlan) command, hashed);
-    InternalRow[] result = AdjustedCommit.run(this::run, metadata -> StoredEntries.noted(metadata, notes));
+    Set<String> notes = notesOf(plan, hashed);
+    boolean takes = takes(plan, hashed);
+    boolean moves = plan instanceof SaveIntoDataSourceCommand || MovedRows.areMoved(plan, hashed);
+    return AdjustedCommit.run(
+        this::run,
+        (transaction, actions) ->
+            StoredEntries.noted(
+                transaction.metadata(), takes ? withDeletion(notes, transaction, actions, moves) : notes));
+  }
+
+  /** The notes, and the one about rows that are taken away if what the commit takes away shows it. */
+  private static Set<String> withDeletion(
+      Set<String> notes, OptimisticTransaction transaction, List<Action> actions, boolean moves) {
     String note = Constants.DELETED_BY_WEIGHT;
-    boolean isNoted = notes.contains(note) || configuration.contains(note);
-    if (takes && !isNoted) {
-      boolean moves =
-          command instanceof SaveIntoDataSourceCommand || MovedRows.areMoved((LogicalPlan) command, hashed);
-      Landed.quietly(log.dataPath(), () -> noteWhatWasDeleted(log, before, moves));
+    boolean isNoted = notes.contains(note) || transaction.metadata().configuration().contains(note);
+    if (isNoted || !DeletedRows.areChosenByWeight(transaction, actions, moves)) {
+      return notes;
     }
-    return result;
-  }
-
-  /** The commit is the next one, unless another writer was faster: then what that writer deleted is judged as well. */
-  private static void noteWhatWasDeleted(DeltaLog log, Snapshot before, boolean moves) {
-    Iterator<Tuple2<Object, Seq<Action>>> commits = log.getChanges(before.version() + 1, Option.empty(), false);
-    while (commits.hasNext()) {
-      List<Action> actions = ScalaInterop.list(commits.next()._2());
-      boolean deletes =
-          actions.stream().anyMatch(each -> each instanceof CommitInfo info && DELETING.contains(info.operation()));
-      if (deletes && DeletedRows.areChosenByWeight(before, actions, moves)) {
-        noteDeletion(log);
-        return;
-      }
-    }
-  }
-
-  private static void noteDeletion(DeltaLog log) {
-    RepeatedCommit.land(
-        () -> isDeletionNoted(log),
-        "the table at " + log.dataPath() + " does not note that rows were deleted by their weight; run optimize(), or a"
-            + " sample is another share of the rows than the one asked for");
-  }
-
-  /** @return false where another writer came first */
-  private static boolean isDeletionNoted(DeltaLog log) {
-    Snapshot newest = Snapshots.newest(log);
-    Optional<Metadata> noted = StoredEntries.noted(newest.metadata(), Set.of(Constants.DELETED_BY_WEIGHT));
-    if (noted.isEmpty()) {
-      return true;
-    }
-    OptimisticTransaction transaction = new OptimisticTransaction(log, Option.empty(), Option.apply(newest));
-    transaction.updateMetadata(noted.get(), false);
-    Map<String, String> properties = Map.of(Constants.DELETED_BY_WEIGHT, "true");
-    try {
-      transaction.commit(
-          ScalaInterop.seq(List.of()), new DeltaOperations.SetTableProperties(ScalaInterop.map(properties)));
-      return true;
-    } catch (DeltaConcurrentModificationException e) {
-      return false;
-    }
+    Set<String> all = new HashSet<>(notes);
+    all.add(note);
+    return all;
   }
 }

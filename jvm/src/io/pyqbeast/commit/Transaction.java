@@ -281,7 +281,7 @@ public final class Transaction extends LaidOutTransaction {
         ScalaInterop.list(actions).stream()
             .filter(each -> !(each instanceof AddFile file && ofNewRows.contains(file.path())))
             .toList();
-    return DeletedRows.areChosenByWeight(snapshot(), ofOldRows, false);
+    return DeletedRows.areChosenByWeight(this, ofOldRows, false);
   }
 
   /**

@@ -3,10 +3,11 @@ package io.pyqbeast.spark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
+import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.hooks.AutoCompact$;
@@ -26,19 +27,27 @@ import scala.collection.immutable.Seq;
 public final class AdjustedCommit implements TransactionExecutionObserver {
   private final TransactionExecutionObserver outer;
 
-  /** The other metadata, made of the transaction's own; empty where that may stay. */
-  private final Function<Metadata, Optional<Metadata>> adjusted;
+  /** The other metadata, made of the transaction and of what it is about to commit; empty where its own may stay. */
+  private final BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted;
 
   /** The newest transaction of the command; null before. */
   private OptimisticTransaction started;
 
-  private AdjustedCommit(TransactionExecutionObserver outer, Function<Metadata, Optional<Metadata>> adjusted) {
+  private AdjustedCommit(
+      TransactionExecutionObserver outer,
+      BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted) {
     this.outer = outer;
     this.adjusted = adjusted;
   }
 
-  /** @param adjusted makes the metadata of the transaction those that it commits; empty where they may stay */
-  public static <T> T run(Supplier<T> command, Function<Metadata, Optional<Metadata>> adjusted) {
+  /**
+   * Runs a command.
+   *
+   * @param adjusted gives the metadata that a transaction commits, of the transaction and its actions; empty where the
+   *     transaction's own may stay
+   */
+  public static <T> T run(
+      Supplier<T> command, BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted) {
     TransactionExecutionObserver before = (TransactionExecutionObserver) TransactionExecutionObserver.getObserver();
     TransactionExecutionObserver.setObserver(new AdjustedCommit(before, adjusted));
     try {
@@ -56,12 +65,13 @@ public final class AdjustedCommit implements TransactionExecutionObserver {
 
   /** Delta has asked for the compaction when it wrote the files. */
   @Override
+  @SuppressWarnings("unchecked")
   public <T> T preparingCommit(Function0<T> prepare) {
     if (started != null) {
       started.unregisterPostCommitHooksWhere(ScalaInterop.predicate(hook -> hook == AutoCompact$.MODULE$));
     }
     T prepared = outer.preparingCommit(prepare);
-    return prepared instanceof Seq<?> actions && changeFiles(actions) ? adjust(prepared, actions) : prepared;
+    return prepared instanceof Seq<?> actions && changeFiles(actions) ? (T) adjust((Seq<Action>) actions) : prepared;
   }
 
   /** Whether files come or go. Without that, Delta may leave the commit out. */
@@ -70,16 +80,16 @@ public final class AdjustedCommit implements TransactionExecutionObserver {
   }
 
   /** Delta asks for the actions of a commit here, and makes the metadata one of them. */
-  @SuppressWarnings("unchecked")
-  private <T> T adjust(T prepared, Seq<?> actions) {
-    Optional<Metadata> other = adjusted.apply(started.metadata());
+  private Seq<Action> adjust(Seq<Action> prepared) {
+    List<Action> actions = ScalaInterop.list(prepared);
+    Optional<Metadata> other = adjusted.apply(started, actions);
     if (other.isEmpty()) {
       return prepared;
     }
     started.newMetadata_$eq(Option.apply(other.get()));
-    List<Object> changed = new ArrayList<>(List.of(other.get()));
-    ScalaInterop.list(actions).stream().filter(action -> !(action instanceof Metadata)).forEach(changed::add);
-    return (T) ScalaInterop.seq(changed);
+    List<Action> changed = new ArrayList<>(List.of(other.get()));
+    actions.stream().filter(action -> !(action instanceof Metadata)).forEach(changed::add);
+    return ScalaInterop.seq(changed);
   }
 
   @Override
