@@ -1,5 +1,6 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.commit.CachedRows;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.PythonFailure;
@@ -79,6 +80,7 @@ public final class QbeastSink implements Sink {
     } finally {
       rows.unpersist();
     }
+    CachedRows.refresh(session, all.get("path"), all);
   }
 
   /** The log of the table, reached as options of Hadoop among those of the stream say. */

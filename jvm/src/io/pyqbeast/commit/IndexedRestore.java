@@ -10,8 +10,10 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.CommandPlan;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.Arrays;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -48,8 +50,8 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
     } catch (Exception e) {
       throw Door.<RuntimeException>unchecked(e);
     }
+    Path path = command.sourceTable().path();
     if (hadIndex) {
-      Object path = command.sourceTable().path();
       Landed.quietly(
           path,
           () -> RepeatedCommit.land(
@@ -57,6 +59,7 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
               "files of " + path + " keep the tags and statistics of the version before, those of format 0.6 among them,"
                   + " which programs of before cannot read; RESTORE again sets the old ones"));
     }
+    CachedRows.refresh(session(), path.toString(), ScalaInterop.map(command.sourceTable().deltaLog().options()));
     return restored;
   }
 
