@@ -57,6 +57,42 @@ def test_a_stream_gets_the_types_of_the_table(spark, source, table_path, tmp_pat
     assert len(ids(load(spark, table_path))) == 1_010
 
 
+def test_a_stream_that_may_change_the_schema_gets_the_types_that_deltas_sink_gives_it(spark, tmp_path):
+    """They are those of the table, or the wider ones where it widens types and the stream may change them."""
+    source = str(tmp_path / "source")
+    spark.sql(
+        """SELECT 1L AS id, 7 AS small, 5 AS wide, 1.5 AS cents, DATE'2024-02-03' AS at, 3000000000L AS widened,
+           named_struct('x', 2, 'more', 3) AS s, 'new' AS more"""
+    ).write.format("delta").save(source)
+    types = "BIGINT, small TINYINT, wide BIGINT, cents DECIMAL(10, 4), at TIMESTAMP, s STRUCT<x: BIGINT>"
+    known = ["id", "small", "wide", "cents", "at"]
+    every = spark.read.format("delta").load(source).columns
+    widens = "TBLPROPERTIES (delta.enableTypeWidening = true)"
+    auto = "spark.databricks.delta.schema.autoMerge.enabled"
+    for case, (columns, properties, settings, options) in enumerate(
+        [
+            ([*known, "s", "more"], "", {}, {"mergeSchema": "true"}),
+            (every, widens, {auto: "true"}, {}),
+            (known, widens, {}, {"overwriteSchema": "true"}),
+        ]
+    ):
+        found = {}
+        for sink in ("delta", "qbeast"):
+            path = str(tmp_path / f"{sink} {case}")
+            index = "OPTIONS (columnsToIndex = 'id')" if sink == "qbeast" else ""
+            spark.sql(
+                f"CREATE TABLE delta.`{path}` (id {types}, widened INT) USING {sink} {index} {properties}"
+            )
+            rows = spark.readStream.format("delta").load(source).select(columns)
+            given = {"checkpointLocation": f"{path} done", **options}
+            with under(spark, settings):
+                writer = rows.writeStream.format(sink).options(**given).trigger(availableNow=True)
+                writer.start(path).awaitTermination()
+            table = load(spark, path)
+            found[sink] = (table.schema.simpleString(), table.collect())
+        assert found["qbeast"] == found["delta"]
+
+
 def test_the_inner_fields_of_a_stream_are_those_of_the_table(spark, table_path, tmp_path):
     """In any case of their names and without nulls where the table takes none; fields of no column are refused."""
 

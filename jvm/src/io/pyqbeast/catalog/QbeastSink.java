@@ -29,11 +29,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.TypeWidening;
 import org.apache.spark.sql.delta.TypeWideningMode;
+import org.apache.spark.sql.delta.UniversalFormat;
 import org.apache.spark.sql.delta.schema.SchemaMergingUtils$;
 import org.apache.spark.sql.delta.schema.SchemaUtils$;
+import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -135,18 +140,20 @@ public final class QbeastSink implements Sink {
   }
 
   /**
-   * Casts the columns of a stream to the table's types, as Delta's sink does. Left alone are batches that may change
-   * the table's types. Fields that the table lacks stay, as it is for the write to refuse them.
+   * Casts the columns of a stream to the types that the table has after the batch, as Delta's sink does. Left alone are
+   * batches that bring a schema of their own. Fields that the table lacks stay: the write adds them or refuses them.
    */
-  private static Dataset<Row> ofTypesInTable(SparkSession session, Map<String, String> all, Dataset<Row> rows) {
+  private Dataset<Row> ofTypesInTable(SparkSession session, Map<String, String> all, Dataset<Row> rows) {
     DeltaOptions asked = new DeltaOptions(ScalaInterop.map(all), session.sessionState().conf());
-    if (!all.containsKey("path") || asked.canMergeSchema() || asked.canOverwriteSchema()) {
+    boolean bringsSchema = asked.canOverwriteSchema() && mode == SaveMode.Overwrite;
+    if (!all.containsKey("path") || bringsSchema) {
       return rows;
     }
     DeltaLog log = logOf(session, all);
+    Snapshot table = Snapshots.newest(log);
     StructType merged =
         SchemaMergingUtils$.MODULE$.mergeSchemas(
-            Snapshots.newest(log).schema(), rows.schema(), true, false, TypeWideningMode.NoTypeWidening$.MODULE$, false);
+            table.schema(), rows.schema(), true, false, widening(table, asked, session.sessionState().conf()), false);
     // Delta matches names in any case, Spark does so only in some sessions.
     Dataset<Row> named = SchemaUtils$.MODULE$.normalizeColumnNames(log, merged, rows);
     StructType asStored = new StructType();
@@ -154,6 +161,15 @@ public final class QbeastSink implements Sink {
       asStored = asStored.add(given.name(), merged.apply(given.name()).dataType().asNullable());
     }
     return DataType.equalsIgnoreNullability(named.schema(), asStored) ? named : named.to(asStored);
+  }
+
+  /** Which types of the table give way to wider ones of a batch: those that the write itself widens. */
+  private static TypeWideningMode widening(Snapshot table, DeltaOptions asked, SQLConf settings) {
+    return asked.canMergeSchema() && TypeWidening.isEnabled(table.protocol(), table.metadata())
+        ? new TypeWideningMode.TypeEvolution(
+            UniversalFormat.icebergEnabled(table.metadata()),
+            DeltaSQLConf$.MODULE$.AllowAutomaticWideningMode().fromConf(settings))
+        : TypeWideningMode.NoTypeWidening$.MODULE$;
   }
 
   @Override
