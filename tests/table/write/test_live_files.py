@@ -43,6 +43,22 @@ def test_a_young_table_is_read_without_a_job(spark, table_path):
     agree(spark, copy)
 
 
+def test_a_checkpoint_is_read_by_a_job(spark, table_path):
+    """Not all commits before it by the driver. Its files are known then, also when those of other versions are."""
+    save(rows_2d(spark, 500), table_path, **{"delta.checkpointInterval": "2"})
+    for number in range(3):
+        spark.sql(f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES (number = {number})")
+    copy = table_path + "-copy"
+    shutil.copytree(table_path, copy)
+
+    def takes_a_job(version):
+        rows = spark.read.format("qbeast").option("versionAsOf", version).load(copy)
+        return jobs_of(spark, rows.inputFiles) > 0
+
+    assert [takes_a_job(version) for version in (2, 3, 1, 2)] == [True, False, False, False]
+    agree(spark, copy)
+
+
 def test_a_small_append_takes_a_pass_and_a_write(spark, table_path):
     save(rows_2d(spark, 1_000), table_path, cubeSize=200)
     assert jobs_of(spark, lambda: save(rows_2d(spark, 100, first=1_000), table_path)) == 2

@@ -24,7 +24,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
  */
 public record FileKinds(boolean legacy, boolean isMarked, long highestRevision) implements Serializable {
   private static final PerSnapshot<FileKinds> KNOWN = new PerSnapshot<>(FileKinds::read);
-  private static final PerSnapshot.Newest<FileKinds> NEWEST = new PerSnapshot.Newest<>();
+  private static final PerSnapshot.Recent<FileKinds> RECENT = new PerSnapshot.Recent<>();
   private static final FileKinds OF_NO_FILES = new FileKinds(false, false, 0);
 
   public static FileKinds of(Snapshot snapshot) {
@@ -38,13 +38,13 @@ public record FileKinds(boolean legacy, boolean isMarked, long highestRevision) 
     List<AddFile> files = LiveFiles.ifKnown(snapshot);
     FileKinds found = files == null ? grown(snapshot) : of(files.iterator());
     found = found == null ? byJob(snapshot) : found;
-    NEWEST.remember(snapshot, found);
+    RECENT.remember(snapshot, found);
     return found;
   }
 
   /** The answer for an earlier version, with the files added since; null where other changes came too. */
   private static FileKinds grown(Snapshot snapshot) {
-    PerSnapshot.Newest.Known<FileKinds> known = NEWEST.before(snapshot);
+    PerSnapshot.Recent.Known<FileKinds> known = RECENT.before(snapshot);
     List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version());
     return added == null ? null : known.value().with(of(added.iterator()));
   }

@@ -24,7 +24,7 @@ final class LargeTables {
   /** A file takes more of a log than that, however well it is compressed. */
   private static final long LEAST_BYTES = 10;
 
-  private static final PerSnapshot.Newest<Remembered> NEWEST = new PerSnapshot.Newest<>();
+  private static final PerSnapshot.Recent<Remembered> RECENT = new PerSnapshot.Recent<>();
 
   /** @param prunable the revisions whose weights are what rows have today */
   private record Remembered(Set<String> prunable, BlockIndex index) {}
@@ -57,13 +57,13 @@ final class LargeTables {
       }
       index = new BlockIndex(batches, ReplicatedCubes.NONE, null);
     }
-    NEWEST.remember(snapshot, new Remembered(prunable, index));
+    RECENT.remember(snapshot, new Remembered(prunable, index));
     return index;
   }
 
   /** The index of an earlier version with the files that came since; null where something else happened to its files. */
   private static BlockIndex grown(Snapshot snapshot, Set<String> prunable) {
-    PerSnapshot.Newest.Known<Remembered> known = NEWEST.before(snapshot);
+    PerSnapshot.Recent.Known<Remembered> known = RECENT.before(snapshot);
     boolean isUsable = known != null && known.value().prunable().equals(prunable);
     List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version()) : null;
     if (added == null) {

@@ -23,8 +23,8 @@ import scala.Option;
 
 /**
  * The live files of a snapshot, with their tags and statistics. Delta finds them by a Spark job that reads the last
- * checkpoint and all commits since. Where this process knows the files of an earlier version, or the table is young, the
- * driver reads the commits since then and no job runs: one append after another then costs the same each time.
+ * checkpoint and all commits since. Where this process knows the files of an earlier version, or there is no checkpoint
+ * yet, the driver reads the commits since then and no job runs: one append after another then costs the same each time.
  *
  * <p>The files found in this way are believed if their number and their bytes are those of the snapshot's checksum.
  */
@@ -36,7 +36,7 @@ public final class LiveFiles {
   /** The version before the first, which has no files. */
   private static final long NOTHING = -1;
 
-  private static final PerSnapshot.Newest<List<AddFile>> NEWEST = new PerSnapshot.Newest<>();
+  private static final PerSnapshot.Recent<List<AddFile>> RECENT = new PerSnapshot.Recent<>();
 
   /** A file has one action at a time: that of its path and its deletion vector. */
   private record Key(String path, Option<String> vector) {}
@@ -52,16 +52,18 @@ public final class LiveFiles {
   /** The same for callers who know that it takes a job. */
   public static List<AddFile> byJob(Snapshot snapshot) {
     List<AddFile> files = List.of((AddFile[]) snapshot.allFiles().collect());
-    NEWEST.remember(snapshot, files);
+    RECENT.remember(snapshot, files);
     return files;
   }
 
   /** All live files of a snapshot if they can be found without a Spark job; else null. */
   public static List<AddFile> ifKnown(Snapshot snapshot) {
-    PerSnapshot.Newest.Known<List<AddFile>> known = NEWEST.before(snapshot);
+    PerSnapshot.Recent.Known<List<AddFile>> known = RECENT.before(snapshot);
     List<AddFile> before = known == null ? List.of() : known.value();
     long version = known == null ? NOTHING : known.version();
-    if (snapshot.version() - version > MOST_COMMITS) {
+    // Where a job reads a checkpoint, the driver would look up and read each commit from the first on, one by one.
+    boolean isSpared = known == null && !snapshot.logSegment().checkpointProvider().isEmpty();
+    if (isSpared || snapshot.version() - version > MOST_COMMITS) {
       return null;
     }
     List<AddFile> files;
@@ -77,7 +79,7 @@ public final class LiveFiles {
     if (!agree(files, snapshot)) {
       return null;
     }
-    NEWEST.remember(snapshot, files);
+    RECENT.remember(snapshot, files);
     return files;
   }
 

@@ -1,7 +1,9 @@
 package io.pyqbeast.spark;
 
 import java.lang.ref.SoftReference;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.function.Function;
@@ -33,11 +35,15 @@ public final class PerSnapshot<T> {
   }
 
   /**
-   * A value of the newest version of each table that it is known of, for those who derive that of the next version from
-   * it. It is kept as long as Delta keeps the log, and the garbage collector may take it when memory runs short.
+   * Values of a few versions of each table, for those who derive that of a later version from one of them: of the
+   * newest version that is known, and of those that were asked for last. They are kept as long as Delta keeps the log,
+   * and the garbage collector may take them when memory runs short.
    */
-  public static final class Newest<T> {
-    private final Map<DeltaLog, Entry<T>> newest = Collections.synchronizedMap(new WeakHashMap<>());
+  public static final class Recent<T> {
+    private static final int MOST_VERSIONS = 4;
+
+    /** Of each log what is known of its versions; the one that was asked for last comes first. */
+    private final Map<DeltaLog, List<Entry<T>>> recent = new WeakHashMap<>();
 
     /** What is known of a version. */
     public record Known<T>(long version, T value) {}
@@ -45,20 +51,34 @@ public final class PerSnapshot<T> {
     /** @param table its id: another table may lie in the same place one day */
     private record Entry<T>(long version, String table, SoftReference<T> value) {}
 
-    /** What is known of the snapshot's table at its version or an earlier one; null if there is nothing. */
+    /** What is known of the snapshot's table at its version or the latest one before; null if there is nothing. */
     public Known<T> before(Snapshot snapshot) {
-      Entry<T> entry = newest.get(snapshot.deltaLog());
-      T value = entry == null ? null : entry.value.get();
-      boolean isUsable =
-          value != null && entry.version <= snapshot.version() && entry.table.equals(snapshot.metadata().id());
-      return isUsable ? new Known<>(entry.version, value) : null;
+      String table = snapshot.metadata().id();
+      Known<T> latest = null;
+      synchronized (recent) {
+        for (Entry<T> entry : recent.getOrDefault(snapshot.deltaLog(), List.of())) {
+          T value = entry.value.get();
+          boolean isUsable = value != null && entry.version <= snapshot.version() && entry.table.equals(table);
+          if (isUsable && (latest == null || latest.version < entry.version)) {
+            latest = new Known<>(entry.version, value);
+          }
+        }
+      }
+      return latest;
     }
 
     public void remember(Snapshot snapshot, T value) {
-      newest.merge(
-          snapshot.deltaLog(),
-          new Entry<>(snapshot.version(), snapshot.metadata().id(), new SoftReference<>(value)),
-          (old, found) -> old.version > found.version && old.table.equals(found.table) ? old : found);
+      Entry<T> found = new Entry<>(snapshot.version(), snapshot.metadata().id(), new SoftReference<>(value));
+      synchronized (recent) {
+        List<Entry<T>> entries = recent.computeIfAbsent(snapshot.deltaLog(), log -> new ArrayList<>());
+        entries.removeIf(old -> old.version == found.version || !old.table.equals(found.table));
+        entries.add(0, found);
+        if (entries.size() > MOST_VERSIONS) {
+          Entry<T> last = entries.get(MOST_VERSIONS);
+          boolean isNewest = entries.stream().allMatch(each -> each.version <= last.version);
+          entries.remove(isNewest ? MOST_VERSIONS - 1 : MOST_VERSIONS);
+        }
+      }
     }
   }
 }
