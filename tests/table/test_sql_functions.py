@@ -7,6 +7,7 @@ from pyspark.errors import ParseException
 
 import pyqbeast
 from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError
+from pyqbeast.approximate import sql_estimate
 from tests.table.help import ids, rows_2d, since_spark
 
 NAME = "asked"
@@ -84,6 +85,39 @@ def test_estimates(spark, table):
     with pytest.raises(UnsupportedError, match="cannot be estimated"):
         spark.sql(f"SELECT * FROM qbeast_estimate('SELECT a FROM {NAME}')")
     assert ids(table.df())
+
+
+def test_answers_are_worked_out_when_they_are_read_for_the_first_time(spark, table, monkeypatch):
+    asked = []
+
+    def counted(*arguments, **given):
+        asked.append(given)
+        return pyqbeast.tolerance(*arguments, **given)
+
+    monkeypatch.setattr(sql_estimate, "tolerance", counted)
+    query = f"""SELECT name, count(*) AS n, min(a) AS least, max(DATE\\'2024-01-01\\' + cast(id AS INT)) AS latest,
+        sum(cast(b AS DECIMAL(9, 2))) / count(a) AS ratio FROM {NAME} GROUP BY name HAVING n > 1"""
+    for more in ("0.5", "0.0001"):
+        frame = spark.sql(f"SELECT * FROM qbeast_estimate('{query}', {more})")
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW late AS SELECT * FROM qbeast_estimate('{query}', {more})")
+        spark.sql("EXPLAIN SELECT * FROM late")
+        assert frame.columns[-3:] == ["ratio_low", "ratio_high", "sure"]
+        assert not asked
+        rows = sorted(frame.toArrow().to_pylist(), key=str)
+        assert sorted((row.asDict() for row in frame.filter("n >= 0").collect()), key=str) == rows
+        assert len(asked) == 1
+        wanted = pyqbeast.tolerance(spark.sql(query.replace("\\'", "'")), float(more)).df
+        assert frame.schema.simpleString() == wanted.schema.simpleString()
+        assert rows == sorted(wanted.toArrow().to_pylist(), key=str)
+        asked.clear()
+    joined = spark.sql(
+        f"""SELECT count(*) FROM {NAME} t JOIN qbeast_estimate('{query}', 0.5) e ON t.name = e.name
+            WHERE e.n > (SELECT min(n) - 1 FROM qbeast_estimate('{query}', 0.5))"""
+    )
+    assert joined.first()[0] == 3_000
+    poor = spark.sql(f"SELECT * FROM qbeast_estimate('{query}', budget => 1)")
+    with pytest.raises(InvalidInputError, match="more bytes than the budget"):
+        poor.collect()
 
 
 def sizes(figures):

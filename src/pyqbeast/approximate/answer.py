@@ -67,8 +67,23 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
                 f"an answer keeps no values of type {field.dataType.simpleString()}, as column {field.name!r} has: "
                 "make texts or numbers of them, or run the query itself"
             )
-    named = query_frame.toDF(*(f"c{i}" for i in range(len(query_frame.columns))))
+    named = _numbered(query_frame)
     held = query_frame.sparkSession.createDataFrame(bridge.arrow_table(named), named.schema)
+    return held.select(*_exact_columns(query_frame, query)), bridge.scan_totals(named).bytes
+
+
+def columns_of_answer(query_frame: DataFrame, query: AggregateQuery) -> T.StructType:
+    """The columns of an answer to a query, exact or estimated. Whether they may be null is that of an exact one."""
+    return _numbered(query_frame).select(*_exact_columns(query_frame, query)).schema
+
+
+def _numbered(query_frame: DataFrame) -> DataFrame:
+    """The query with its columns named c0, c1, …"""
+    return query_frame.toDF(*(f"c{i}" for i in range(len(query_frame.columns))))
+
+
+def _exact_columns(query_frame: DataFrame, query: AggregateQuery | None) -> list[Column]:
+    """The columns of an exact answer, of a frame with those of `_numbered`."""
     shown: list[Column] = []
     for i, name in enumerate(query_frame.columns):
         output = query.outputs[query.result[i][1]] if query else OutputColumn(group=0)
@@ -80,7 +95,7 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
             shown.append(value.alias(name))
     if query and query.keeps_some:
         shown.append(F.lit(True).alias(SURE))
-    return held.select(*shown), bridge.scan_totals(named).bytes
+    return shown
 
 
 def estimated_answer(

@@ -6,10 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from pyqbeast import bridge
-from pyqbeast.approximate.tolerance import tolerance
+from pyqbeast.approximate.tolerance import schema_of_answer, tolerance
 from pyqbeast.core.errors import InvalidInputError
+
+
+def schema(spark: SparkSession, arguments: Mapping[str, Any]) -> StructType:
+    """What the rows of `estimate` are like; its arguments. No job runs.
+
+    Raises:
+        InvalidInputError: as `estimate` does.
+        QbeastError: what `tolerance` raises before it reads rows.
+    """
+    return schema_of_answer(_query(spark, arguments), **_given(arguments))
 
 
 def estimate(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
@@ -24,11 +35,18 @@ def estimate(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
         InvalidInputError: `query` is no text.
         QbeastError: what `tolerance` raises.
     """
+    return tolerance(_query(spark, arguments), **_given(arguments)).df
+
+
+def _query(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
     query = arguments["query"]
     if not isinstance(query, str):
         raise InvalidInputError(
             "qbeast_estimate needs a constant text that is a query; after it may come the error, the confidence, "
             "the budget and the smallest group"
         )
-    given = {name: value for name, value in arguments.items() if name != "query" and value is not None}
-    return tolerance(bridge.query_frame(spark, query), **given).df
+    return bridge.query_frame(spark, query)
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name != "query" and value is not None}

@@ -6,8 +6,9 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
-from pyqbeast.approximate.answer import Estimate, estimated_answer, exact_answer
+from pyqbeast.approximate.answer import Estimate, columns_of_answer, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Completeness, Estimates, Requested, Status
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
@@ -18,7 +19,7 @@ from pyqbeast.approximate.estimate.outcome import (
     worth_of,
 )
 from pyqbeast.approximate.estimate.selection import Choice
-from pyqbeast.approximate.estimate.stopping import goal_within
+from pyqbeast.approximate.estimate.stopping import Goal, goal_within
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.selected_groups import selection_of
 from pyqbeast.approximate.steps.loop import read_until
@@ -71,10 +72,7 @@ def tolerance(
             bytes than the budget, or two columns of the answer would have one name.
         UnsupportedError: a query that cannot be estimated; the message says why.
     """
-    check_query(df, "tolerance")
-    limit = Limit.of(budget)
-    goal = goal_within(error, limit, relative=relative, smallest_group=smallest_group)
-    check_confidence(confidence)
+    goal, limit = _checked(df, error, confidence, budget, smallest_group, relative=relative)
     if exact:
         return _in_full(df, confidence)
     query = _taken_apart(df)
@@ -87,6 +85,42 @@ def tolerance(
     if by_aggregate is None:
         return _exact(query, confidence, tuple(progress.readings))
     return _estimate(df, query, rows, progress, by_aggregate, confidence)
+
+
+@failures.readable(_DOING, "")
+def schema_of_answer(
+    df: DataFrame,
+    error: float | None = None,
+    confidence: float = 0.95,
+    *,
+    budget: float | str | dt.timedelta | None = None,
+    smallest_group: int = 0,
+) -> StructType:
+    """What the answer of `tolerance` to the same arguments is like. It reads no rows.
+
+    Raises:
+        InvalidInputError: as `tolerance` does, which finds out by reading whether a budget suffices.
+        UnsupportedError: a query of a shape that cannot be estimated; which functions can be, only reading tells.
+    """
+    _checked(df, error, confidence, budget, smallest_group, relative=True)
+    return columns_of_answer(df, _taken_apart(df))
+
+
+def _checked(
+    df: DataFrame,
+    error: float | None,
+    confidence: float,
+    budget: float | str | dt.timedelta | None,
+    smallest_group: int,
+    *,
+    relative: bool,
+) -> tuple[Goal | None, Limit]:
+    """The goal and the limit that the arguments of `tolerance` tell. Raises InvalidInputError for others."""
+    check_query(df, "tolerance")
+    limit = Limit.of(budget)
+    goal = goal_within(error, limit, relative=relative, smallest_group=smallest_group)
+    check_confidence(confidence)
+    return goal, limit
 
 
 @failures.readable(_DOING, "")

@@ -80,7 +80,7 @@ def arrow_table(frame: DataFrame) -> pa.Table:
     """The rows of a frame, which is planned in the thread that asks.
 
     Spark collects Arrow tables in a thread of its own. Planning there waits for the lock of the catalog, which Spark
-    up to 4.1 keeps while it asks a function such as `qbeast_estimate` for its rows.
+    up to 4.1 keeps while it asks a table function for its plan.
     """
     frame._jdf.queryExecution().executedPlan()
     return frame.toArrow()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from pyqbeast.bridge import callback_server, failures, progress_line
 from pyqbeast.bridge.jvm import java, session_of
@@ -22,23 +23,29 @@ ConfigureFunction = Callable[[DataFrame, Mapping[str, str]], Mapping[str, str]]
 #: What answers SQL's questions about an index: session, question, arguments by name.
 AnswerFunction = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
 
+#: What tells the schema of such an answer, by the same arguments; None where the answer is a query that has yet to run.
+SchemaFunction = Callable[[SparkSession, str, Mapping[str, Any]], StructType | None]
+
 
 class _Functions(NamedTuple):
     write: WriteFunction
     configure: ConfigureFunction
+    schema: SchemaFunction
     answer: AnswerFunction
 
 
 _functions: _Functions | None = None
 
 
-def set_functions(write: WriteFunction, configure: ConfigureFunction, answer: AnswerFunction) -> None:
+def set_functions(
+    write: WriteFunction, configure: ConfigureFunction, schema: SchemaFunction, answer: AnswerFunction
+) -> None:
     """Sets the functions that write and answer.
 
     The package does this when it is imported, as `bridge` may not import `table`.
     """
     global _functions
-    _functions = _Functions(write, configure, answer)
+    _functions = _Functions(write, configure, schema, answer)
 
 
 def _session(session: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
@@ -92,6 +99,13 @@ class _PythonCallbacks:
     def configure(self, options: str, no_rows: Any, configuration: Any) -> None:  # noqa: ANN401 (py4j objects)
         assert _functions is not None
         configuration.update(_functions.configure(_frame(no_rows), json.loads(options)))
+
+    @_answered
+    def schema(self, session: Any, question: str, arguments: Any, schema: Any) -> None:  # noqa: ANN401
+        assert _functions is not None
+        told = _functions.schema(_session(session), question, dict(arguments))
+        if told is not None:
+            schema.append(told.json())
 
     @_answered
     def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> None:  # noqa: ANN401

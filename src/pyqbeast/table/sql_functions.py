@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.otree.metrics import IndexMetrics
@@ -36,6 +37,15 @@ _SQL_TYPES = {
 }
 
 
+def schema(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> StructType | None:
+    """What the rows of an answer are like; the arguments and errors of `answer`.
+
+    None for blocks: these are a query, which runs when it is read.
+    """
+    QbeastTable.for_path(spark, _path(spark, question, arguments))
+    return None if question == "blocks" else _row(spark, IndexMetrics, {}).schema
+
+
 def answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> DataFrame:
     """The rows that SQL gets.
 
@@ -49,12 +59,16 @@ def answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> 
         InvalidInputError: `table` is no text.
         QbeastError: what `find_path` and the method of the question raise.
     """
+    return _ANSWERS[question](spark, QbeastTable(spark, _path(spark, question, arguments)), arguments)
+
+
+def _path(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> str:
     path_or_name = str(arguments["table"] or "")
     if not path_or_name:
         raise InvalidInputError(
             f"qbeast_{question} needs a constant text that is the name or the path of an indexed table"
         )
-    return _ANSWERS[question](spark, QbeastTable(spark, find_path(spark, path_or_name)), arguments)
+    return find_path(spark, path_or_name)
 
 
 def _blocks(_: SparkSession, table: QbeastTable, __: Mapping[str, Any]) -> DataFrame:
@@ -62,17 +76,19 @@ def _blocks(_: SparkSession, table: QbeastTable, __: Mapping[str, Any]) -> DataF
 
 
 def _metrics(spark: SparkSession, table: QbeastTable, _: Mapping[str, Any]) -> DataFrame:
-    return _row(spark, table.metrics())
+    return _row(spark, IndexMetrics, table.metrics().to_dict())
 
 
 def _optimize(spark: SparkSession, table: QbeastTable, arguments: Mapping[str, Any]) -> DataFrame:
     keywords = {name: value for name, value in arguments.items() if name != "table" and value is not None}
-    return _row(spark, table.optimize(**keywords))
+    return _row(spark, OptimizeResult, table.optimize(**keywords).to_dict())
 
 
-def _row(spark: SparkSession, result: IndexMetrics | OptimizeResult) -> DataFrame:
-    columns = ", ".join(f"{field.name} {_SQL_TYPES[str(field.type)]}" for field in fields(result))
-    text = F.lit(json.dumps(result.to_dict()))
+def _row(
+    spark: SparkSession, kind: type[IndexMetrics | OptimizeResult], values: Mapping[str, Any]
+) -> DataFrame:
+    columns = ", ".join(f"{field.name} {_SQL_TYPES[str(field.type)]}" for field in fields(kind))
+    text = F.lit(json.dumps(values))
     return spark.range(1).select(F.from_json(text, columns).alias("result")).select("result.*")
 
 

@@ -2,6 +2,7 @@ package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -9,16 +10,16 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StructType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 
@@ -67,7 +68,12 @@ public final class IndexFunction {
       }
       arguments.put(name, constant(name, isNamed ? ((NamedArgumentExpression) value).value() : value));
     }
-    return ((Dataset<?>) Bridge.answer(SparkSession.active(), question, arguments)).queryExecution().analyzed();
+    SparkSession session = SparkSession.active();
+    StructType schema = Bridge.schemaOfAnswer(session, question, arguments);
+    return Frames.plan(
+        schema == null
+            ? Bridge.answer(session, question, arguments)
+            : session.baseRelationToDataFrame(new Answer(session, question, arguments, schema)));
   }
 
   /** A text, a whole number or another number; null for NULL, which stands for an argument that is left out. */

@@ -15,6 +15,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
 
 /** Calls from the JVM to Python, and what Python has to know of the jar. */
 public final class Bridge {
@@ -54,6 +56,16 @@ public final class Bridge {
     Map<String, String> entries = new HashMap<>();
     check(python().configure(json(options), noRows, entries));
     return entries;
+  }
+
+  /**
+   * The schema of what Python will answer to a question that takes it work; null where the answer is a query that has
+   * yet to run.
+   */
+  public static StructType schemaOfAnswer(SparkSession session, String question, Map<String, Object> arguments) {
+    List<String> schema = new ArrayList<>();
+    check(python().schema(session, question, arguments, schema));
+    return schema.isEmpty() ? null : (StructType) DataType.fromJson(schema.get(0));
   }
 
   /** What Python answers to a question about the index of a table. */

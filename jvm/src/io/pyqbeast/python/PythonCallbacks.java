@@ -31,6 +31,14 @@ public interface PythonCallbacks {
   PythonFailure configure(String options, Dataset<Row> noRows, Map<String, String> configuration);
 
   /**
+   * Tells the schema of an answer, and raises what can be known to be wrong without reading rows.
+   *
+   * @param arguments as those of {@link #answer}
+   * @param schema takes it as JSON where the answer takes work; nothing where it is a query that has yet to run
+   */
+  PythonFailure schema(SparkSession session, String question, Map<String, Object> arguments, List<String> schema);
+
+  /**
    * Answers what SQL asks of the index of a table.
    *
    * @param arguments by name; null where none was given
