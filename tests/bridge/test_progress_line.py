@@ -8,6 +8,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from rich.cells import cell_len
 
 import pyqbeast
 from pyqbeast import QbeastTable, SessionError
@@ -92,10 +93,39 @@ def test_the_text():
     assert line_of("writing to /t", half, 900, 100).endswith("about 15 min left of it")
     assert line_of("writing to /t", Tasks(3, 0, 20), 8, 100).endswith("step 3: 0 of 20 tasks")
     assert line_of("writing to /t", Tasks(0, 0, 0), 8, 100) == "writing to /t"
-    width = len(line_of("writing to /a/long/path", half, 8, 100)) - 10
-    short = line_of("writing to /a/long/path", half, 8, width)
-    assert short.startswith("writing to /… [##")
+    width = len(line_of("writing to /a/long/path/of/a/table", half, 8, 120)) - 10
+    short = line_of("writing to /a/long/path/of/a/table", half, 8, width)
+    assert short.startswith("writing to /a/long/path… [##")
     assert len(short) == width
+
+
+@pytest.mark.parametrize(
+    "doing",
+    ["optimize /data/table", "writing to /a/路径/" + "表" * 50, "optimizing e\u0301"],
+    ids=["short", "wide", "accent"],
+)
+@pytest.mark.parametrize("tasks", [Tasks(0, 0, 0), Tasks(12, 1000, 20000), Tasks(120, 10000, 200000)])
+def test_no_terminal_breaks_it(doing, tasks):
+    """What is broken stays, and four lines a second run through the terminal."""
+    for width in range(20, 121):
+        line = line_of(doing, tasks, 60, width)
+        assert cell_len(line) <= width
+        assert line.startswith(doing[:6])
+        if tasks.all and width >= 60:
+            assert f"step {tasks.jobs}: {tasks.done} of {tasks.all} tasks" in line
+
+
+def test_what_does_not_fit_is_left_out():
+    lines = {
+        line_of("optimize /data/table", Tasks(12, 1000, 20000), 60, width) for width in (100, 77, 50, 20)
+    }
+    count = "step 12: 1000 of 20000 tasks"
+    assert lines == {
+        f"optimize /data/table [#-------------------] {count}, about 19 min left of it",
+        f"optimize /data/table {count}, about 19 min left of it",
+        f"optimize /data/table {count}",
+        "optimize /data/table",
+    }
 
 
 @pytest.mark.jvm

@@ -18,11 +18,15 @@ from typing import Any, NamedTuple, TextIO
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
+from pyqbeast.core.visible import places, shortened, visible
+
 SETTING = "spark.qbeast.progress"
 #: How long an operation takes at the least before it gets a line, and between two looks at Spark's counts.
 _SECONDS_BEFORE = 0.5
 _SECONDS_BETWEEN = 0.25
 _BAR = 20
+#: The least of the operation's name that is shown beside its progress.
+_LEAST_NAME = 20
 _one_at_a_time = threading.Lock()
 
 
@@ -57,24 +61,27 @@ class Tasks(NamedTuple):
 
 
 def line_of(doing: str, tasks: Tasks, seconds: float, width: int) -> str:
-    """The text of the line.
+    """The text of the line. A terminal breaks a longer one, and never takes back what it has broken.
 
     Args:
         doing: what is going on; shortened where the line is too long.
-        tasks: how far it is.
+        tasks: how far it is. What does not fit beside the beginning of `doing` is left out.
         seconds: for how long these stages have run.
-        width: the most characters that fit.
+        width: the most places that the line may take.
     """
-    progress = ""
+    doing = visible(doing)
     if tasks.all:
         full = _BAR * tasks.done // tasks.all
-        progress = (
-            f" [{'#' * full}{'-' * (_BAR - full)}] step {tasks.jobs}: {tasks.done} of {tasks.all} tasks"
-        )
+        bar = f" [{'#' * full}{'-' * (_BAR - full)}]"
+        count = f" step {tasks.jobs}: {tasks.done} of {tasks.all} tasks"
+        left = ""
         if tasks.done:
-            progress += f", about {_duration(seconds * (tasks.all - tasks.done) / tasks.done)} left of it"
-    room = max(0, width - len(progress))
-    return (doing if len(doing) <= room else f"{doing[: max(0, room - 1)]}…") + progress
+            left = f", about {_duration(seconds * (tasks.all - tasks.done) / tasks.done)} left of it"
+        for progress in (bar + count + left, count + left, count):
+            room = width - len(progress)
+            if room >= min(places(doing), _LEAST_NAME):
+                return shortened(doing, room) + progress
+    return shortened(doing, width)
 
 
 def _duration(seconds: float) -> str:
@@ -139,10 +146,10 @@ class _Line:
 
     def _write(self, text: str) -> None:
         if text or self._written:
-            rest = " " * (self._written - len(text))
+            rest = " " * (self._written - places(text))
             self._stream.write(f"\r{text}{rest}" if text else f"\r{rest}\r")
             self._stream.flush()
-            self._written = len(text)
+            self._written = places(text)
 
 
 class _Jobs:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from pyqbeast.cli import common
-from pyqbeast.core.visible import visible
+from pyqbeast.core.visible import places, visible
 
 
 def rows_asked(limit: int | None, output: common.Output) -> int | None:
@@ -36,10 +36,10 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """
     cells = [[visible(name) for name in columns]]
     cells += [[visible(str(row[name])) for name in columns] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(places, column)) for column in zip(*cells, strict=True)]
 
     def line(left: str, values: Sequence[str], middle: str, right: str) -> str:
-        padded = (value + " " * (width - _width(value)) for value, width in zip(values, widths, strict=True))
+        padded = (value + " " * (width - places(value)) for value, width in zip(values, widths, strict=True))
         return f"{left} {f' {middle} '.join(padded)} {right}"
 
     def rule(left: str, dash: str, middle: str, right: str) -> str:
@@ -54,12 +54,3 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
             rule("└", "─", "┴", "┘"),
         ]
     )
-
-
-def _width(text: str) -> int:
-    """The places that a text takes on the screen: letters of East Asia take two."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
