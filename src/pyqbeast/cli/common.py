@@ -187,14 +187,18 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     Characters that a terminal would obey, and those that its encoding lacks, are written out.
     """
     stream = sys.stderr if err else sys.stdout
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    lines = "\n".join(map(visible, text.split("\n")))
     try:
-        click.echo(lines.encode(encoding, "backslashreplace").decode(encoding), err=err, nl=nl)
+        click.echo("\n".join(as_shown(line, stream) for line in text.split("\n")), err=err, nl=nl)
     except BrokenPipeError:
         raise  # click ends quietly where nobody reads on
     except OSError as error:
         raise output_failed(stream, error) from error
+
+
+def as_shown(line: str, stream: IO[str]) -> str:
+    """A line as `echo` prints it to a stream."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return visible(line).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def output_failed(stream: IO[str], error: OSError) -> StorageError:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from pyqbeast.cli import common
-from pyqbeast.core.visible import places, visible
+from pyqbeast.core.visible import places
+
+#: What a grid is drawn of: the rule above, the edge of its names, the rule below them, the edge of rows, the last rule.
+_DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")
+#: The same where the output lacks these characters, as files and pipes of Windows do.
+_DRAWN_IN_ASCII = ("+-++", "|", "+-++", "|", "+-++")
 
 
 def rows_asked(limit: int | None, output: common.Output) -> int | None:
@@ -30,27 +36,27 @@ def print_rows(
 
 
 def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a grid, a line each. Characters that would move the cursor or change its colours are written out.
+    """Rows as a grid for the standard output, a line each, whose cells are as `common.echo` prints them.
 
     Rich's grid measures and folds each cell anew, takes 6 s for 10,000 rows, and reads `[b]` in a text as bold.
     """
-    cells = [[visible(name) for name in columns]]
-    cells += [[visible(str(row[name])) for name in columns] for row in rows]
+
+    def shown(text: str) -> str:
+        return common.as_shown(text, sys.stdout)
+
+    cells = [[shown(name) for name in columns]]
+    cells += [[shown(str(row[name])) for name in columns] for row in rows]
     widths = [max(map(places, column)) for column in zip(*cells, strict=True)]
 
-    def line(left: str, values: Sequence[str], middle: str, right: str) -> str:
+    def line(edge: str, values: Sequence[str]) -> str:
         padded = (value + " " * (width - places(value)) for value, width in zip(values, widths, strict=True))
-        return f"{left} {f' {middle} '.join(padded)} {right}"
+        return f"{edge} {f' {edge} '.join(padded)} {edge}"
 
-    def rule(left: str, dash: str, middle: str, right: str) -> str:
+    def rule(of: str) -> str:
+        left, dash, middle, right = of
         return left + middle.join(dash * (width + 2) for width in widths) + right
 
-    return "\n".join(
-        [
-            rule("┏", "━", "┳", "┓"),
-            line("┃", cells[0], "┃", "┃"),
-            rule("┡", "━", "╇", "┩"),
-            *(line("│", values, "│", "│") for values in cells[1:]),
-            rule("└", "─", "┴", "┘"),
-        ]
-    )
+    drawn = "".join(_DRAWN)
+    above, head_edge, below, edge, last = _DRAWN if shown(drawn) == drawn else _DRAWN_IN_ASCII
+    rows_drawn = (line(edge, values) for values in cells[1:])
+    return "\n".join([rule(above), line(head_edge, cells[0]), rule(below), *rows_drawn, rule(last)])

@@ -1,0 +1,28 @@
+"""What commands print where the output, Spark or the moment is not the usual one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from pyqbeast.cli.app import app
+from tests.scanning.tables import indexed_table
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"), [("cp1252", "é\\u4e2d"), ("latin-1", "é\\u4e2d"), ("ascii", "\\xe9\\u4e2d")]
+)
+def test_a_grid_where_the_output_is_not_utf_8(tmp_path, encoding, text):
+    """Characters that are written out one by one move the columns apart."""
+    rows = pa.table({"id": pa.array([0, 1], pa.int64()), "text": ["é\u4e2d", "x"]})
+    path = str(indexed_table(tmp_path, rows))
+    done = CliRunner(charset=encoding).invoke(app, ["sample", path, "--fraction", "1"])
+    assert done.output.splitlines() == [
+        rule := f"+----+{'-' * (len(text) + 2)}+",
+        f"| id | text{' ' * (len(text) - 4)} |",
+        rule,
+        f"| 0  | {text} |",
+        f"| 1  | x{' ' * (len(text) - 1)} |",
+        rule,
+    ]
