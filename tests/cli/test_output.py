@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from pyqbeast.cli import common
 from pyqbeast.cli.app import app
-from tests.scanning.tables import indexed_table
+from pyqbeast.core.errors import SessionError
+from tests.scanning.tables import NUMBERS, indexed_table
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,19 @@ def test_a_grid_where_the_output_is_not_utf_8(tmp_path, encoding, text):
         f"| 1  | x{' ' * (len(text) - 1)} |",
         rule,
     ]
+
+
+def test_what_is_wrong_with_a_log_comes_before_a_spark_that_is_missing(pyqbeast, tmp_path, monkeypatch):
+    """Advice about Java heals no log."""
+    path = indexed_table(tmp_path, NUMBERS)
+    commit = path / "_delta_log" / f"{0:020}.json"
+    commit.write_text(commit.read_text()[:-20])
+
+    def without_java():
+        raise SessionError("Spark needs Java 17 or newer")
+
+    monkeypatch.setattr(common, "local_session", without_java)
+    told = pyqbeast("verify", path, "--level", "log").stderr.splitlines()[-1]
+    assert told.startswith(f"error: {commit}, line ")
+    assert told.endswith("; Spark, which would tell more, cannot be started: Spark needs Java 17 or newer")
+    assert pyqbeast("verify", path).stderr == "error: Spark needs Java 17 or newer\n"
