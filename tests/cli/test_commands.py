@@ -174,7 +174,7 @@ def test_estimate(spark, pyqbeast, table_path):
     assert "each" in text.lower()
     done = pyqbeast("estimate", table_path, "max(name)")
     assert done.exit_code == 1
-    assert "exact=True" in done.output
+    assert "pass --exact to run it in full" in done.output
 
 
 @pytest.fixture(scope="module")

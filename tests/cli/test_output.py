@@ -44,3 +44,13 @@ def test_what_is_wrong_with_a_log_comes_before_a_spark_that_is_missing(pyqbeast,
     assert told.startswith(f"error: {commit}, line ")
     assert told.endswith("; Spark, which would tell more, cannot be started: Spark needs Java 17 or newer")
     assert pyqbeast("verify", path).stderr == "error: Spark needs Java 17 or newer\n"
+
+
+def test_errors_of_an_estimate_name_options(pyqbeast, table):
+    for error, told in (
+        (0, "for an exact answer pass --exact"),
+        (2, "in the estimate's unit pass --absolute"),
+    ):
+        done = pyqbeast("estimate", table, "count(*)", "--error", error)
+        assert done.exit_code == 1
+        assert done.stderr.endswith(f"{told}\n")

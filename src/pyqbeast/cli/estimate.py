@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from pyqbeast.approximate.estimate.outcome import NamesCollideError, Outcome, Sh
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
 from pyqbeast.cli.rows import grid
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.location import location_text
 from pyqbeast.scanning.scan import column_names, scan
@@ -47,6 +48,24 @@ _CALLS = {"current_catalog", "current_database", "current_date", "current_time",
     "session_user",
     "user",
 }
+#: What errors tell a caller of Python to pass, and the options that stand for it.
+_OPTIONS = {"exact=True": "--exact", "relative=False": "--absolute"}
+
+
+def _with_options(text: str) -> str:
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
+
+
+@contextlib.contextmanager
+def _naming_options() -> Iterator[None]:
+    """Errors name options in the place of Python's arguments."""
+    try:
+        yield
+    except QbeastError as error:
+        error.args = (_with_options(str(error)),)
+        raise
 
 
 @common.command
@@ -68,6 +87,7 @@ _CALLS = {"current_catalog", "current_database", "current_date", "current_time",
     help="Groups of so many rows have to meet the error; 0 for all.",
 )
 @click.option("--exact", is_flag=True, help="Read all rows.")
+@_naming_options()
 def estimate(
     path: str,
     aggregates: Sequence[str],
@@ -114,7 +134,7 @@ def estimate(
     except (InvalidInputError, UnsupportedError) as problem:
         if names is not None:
             _check_names(names, aggregates, groups, where)
-        common.echo(f"starting Spark: {problem}", err=True)
+        common.echo(f"starting Spark: {_with_options(str(problem))}", err=True)
         answer = _by_spark(path, aggregates, where, groups, bounds)
         values = [row.asDict(recursive=True) for row in answer.df.collect()]
         _print(answer.df.columns, values, answer, output)
