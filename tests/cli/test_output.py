@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast.cli import common
+from pyqbeast.cli import common, main
 from pyqbeast.cli.app import app
 from pyqbeast.core.errors import SessionError
 from tests.scanning.tables import NUMBERS, indexed_table
@@ -54,3 +54,12 @@ def test_errors_of_an_estimate_name_options(pyqbeast, table):
         done = pyqbeast("estimate", table, "count(*)", "--error", error)
         assert done.exit_code == 1
         assert done.stderr.endswith(f"{told}\n")
+
+
+def test_an_interrupt_while_modules_are_imported_is_no_trace(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyqbeast.cli.of_extra", interrupted)
+    with pytest.raises(SystemExit, match="Aborted!"):
+        main()

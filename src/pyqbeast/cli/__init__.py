@@ -10,6 +10,13 @@ from pyqbeast.core.extras import of_extra
 def main() -> None:
     """Runs the command line."""
     try:
+        _run()
+    except KeyboardInterrupt:  # while modules are imported; later click says the same
+        raise SystemExit("\nAborted!") from None
+
+
+def _run() -> None:
+    try:
         for package in ("click", "rich"):
             of_extra("cli", package, "pyqbeast's commands")
     except MissingPackageError as error:
