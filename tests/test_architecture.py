@@ -33,7 +33,7 @@ ALLOWED = {
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
     "core.html": [],
-    "core.explanation": ["core.format", "core.html", "core.secrets"],
+    "core.explanation": ["core.format", "core.html", "core.secrets", "core.visible"],
     "core.format": ["core.errors"],
     "core.transform": ["core.errors", "core.format"],
     "core.sampling": ["core.errors", "core.format", "core.revisions"],
@@ -185,7 +185,7 @@ ALLOWED = {
     "spark_versions": [],
     "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "spark_versions", "tiledb"],
     "cli.common": ["", "bridge", "core.errors", "core.visible"],
-    "cli.tiledb": ["cli.common", "core.errors", "core.secrets", "tiledb"],
+    "cli.tiledb": ["cli.common", "core.errors", "core.secrets", "core.visible", "tiledb"],
     "cli": [
         "",
         "approximate",

@@ -112,7 +112,7 @@ def wrong_tags(few_rows, table_path):
 def test_verify_and_repair_a_table_with_wrong_tags(pyqbeast, wrong_tags):
     assert pyqbeast("verify", wrong_tags, "--level", "sample").exit_code == 1
     planned = pyqbeast("repair", wrong_tags)
-    assert (planned.exit_code, "would heal 1 problems in 1 files" in planned.output) == (0, True)
+    assert (planned.exit_code, "would heal 1 problem in 1 file" in planned.output) == (0, True)
     assert not json.loads(pyqbeast("verify", wrong_tags, "--level", "log", "--output", "json").output)["ok"]
     done = json.loads(pyqbeast("repair", wrong_tags, "--yes", "--output", "json").output)
     assert (done["ok"], done["version"], done["healed"][0]["problem"]["rule"]) == (True, 1, "tags")

@@ -63,3 +63,10 @@ def test_an_interrupt_while_modules_are_imported_is_no_trace(monkeypatch):
     monkeypatch.setattr("pyqbeast.cli.of_extra", interrupted)
     with pytest.raises(SystemExit, match="Aborted!"):
         main()
+
+
+def test_one_of_a_thing_is_one(pyqbeast, tmp_path):
+    path = indexed_table(tmp_path, NUMBERS)
+    assert pyqbeast("sample", path, "--limit", 1).output.splitlines()[-1].startswith("1 row is shown and")
+    assert pyqbeast("verify", path, "--level", "log").output == "the log of 1 file checked: no problems\n"
+    assert "0 of 1 file have a deletion vector" in pyqbeast("dv", path).output

@@ -97,7 +97,7 @@ def test_programs_get_all_rows_and_people_are_told_of_more(pyqbeast, tmp_path):
     assert len(json.loads(pyqbeast(*sampled, "--output", "json", "--limit", 20).output)) == 20
     more = "rows are shown and there are more: --limit takes another number"
     assert pyqbeast(*sampled).output.splitlines()[-1] == f"20 {more}"
-    assert pyqbeast(*sampled, "--limit", 2_499).output.splitlines()[-1] == f"2499 {more}"
+    assert pyqbeast(*sampled, "--limit", 2_499).output.splitlines()[-1] == f"2,499 {more}"
     assert more not in pyqbeast(*sampled, "--limit", 2_500).output
     assert pyqbeast("blocks", path, "--limit", 0).output.splitlines()[-1] == f"0 {more}"
     assert more not in pyqbeast("blocks", path, "--limit", 1).output

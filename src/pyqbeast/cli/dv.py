@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from pyqbeast.cli import common
+from pyqbeast.core.visible import counted
 from pyqbeast.deletion_vectors import reports
 
 _STORAGE = {None: "", "u": "file (u)", "p": "absolute path (p)", "i": "inline (i)"}
@@ -35,8 +36,8 @@ def table_text(report: dict[str, Any]) -> str:
     files = report["files"]
     with_vector = sum(file["storage"] is not None for file in files)
     head = (
-        f"{report['table']}, version {report['version']}: {report['deleted_rows']:,} rows deleted, "
-        f"{with_vector} of {len(files)} files have a deletion vector"
+        f"{report['table']}, version {report['version']}: {counted(report['deleted_rows'], 'row')} deleted, "
+        f"{with_vector:,} of {counted(len(files), 'file')} {'has' if with_vector == 1 else 'have'} a deletion vector"
     )
     lines = [("deleted", "rows", "share", "vector", "file")]
     for file in files:
@@ -50,14 +51,14 @@ def table_text(report: dict[str, Any]) -> str:
                 file["path"],
             )
         )
-    deleted, counted, shares, stored = (
+    deleted, physical, shares, stored = (
         max(map(len, column)) for column in list(zip(*lines, strict=True))[:4]
     )
     return "\n".join(
         [
             head,
             *(
-                f"{line[0]:>{deleted}}  {line[1]:>{counted}}  {line[2]:>{shares}}  {line[3]:{stored}}  {line[4]}"
+                f"{line[0]:>{deleted}}  {line[1]:>{physical}}  {line[2]:>{shares}}  {line[3]:{stored}}  {line[4]}"
                 for line in lines
             ),
         ]
@@ -66,4 +67,6 @@ def table_text(report: dict[str, Any]) -> str:
 
 def rows_text(report: dict[str, Any]) -> str:
     """A `rows_report` for people: the row indexes, one to a line."""
-    return "\n".join([f"{report['file']}: {report['cardinality']:,} rows deleted", *map(str, report["rows"])])
+    return "\n".join(
+        [f"{report['file']}: {counted(report['cardinality'], 'row')} deleted", *map(str, report["rows"])]
+    )

@@ -6,6 +6,7 @@ import click
 
 import pyqbeast
 from pyqbeast.cli import common
+from pyqbeast.core.visible import counted
 
 
 @common.command
@@ -47,6 +48,7 @@ def index(
         output,
         metrics.to_dict,
         lambda: (
-            f"{path}: {metrics.element_count} rows in {metrics.cube_count} cubes, {metrics.file_count} files"
+            f"{path}: {counted(metrics.element_count, 'row')} in {counted(metrics.cube_count, 'cube')}, "
+            f"{counted(metrics.file_count, 'file')}"
         ),
     )

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from pyqbeast.cli import common
-from pyqbeast.core.visible import places
+from pyqbeast.core.visible import counted, places
 
 #: What a grid is drawn of: the rule above, the edge of its names, the rule below them, the edge of rows, the last rule.
 _DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")
@@ -32,7 +32,8 @@ def print_rows(
     held = list(printed)
     common.echo(grid(columns, held))
     if next(rows, None) is not None:
-        common.echo(f"{len(held)} rows are shown and there are more: --limit takes another number")
+        shown = f"{counted(len(held), 'row')} {'is' if len(held) == 1 else 'are'} shown"
+        common.echo(f"{shown} and there are more: --limit takes another number")
 
 
 def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -53,7 +54,7 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
         return f"{edge} {f' {edge} '.join(padded)} {edge}"
 
     def rule(of: str) -> str:
-        left, dash, middle, right = of
+        left, dash, middle, right = tuple(of)
         return left + middle.join(dash * (width + 2) for width in widths) + right
 
     drawn = "".join(_DRAWN)

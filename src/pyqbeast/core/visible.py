@@ -38,3 +38,8 @@ def _places_of(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def counted(number: int, noun: str) -> str:
+    """Return so many of a thing: `1 file`, `1,234 files`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyqbeast.core.format.logged_file import LoggedFile
+from pyqbeast.core.visible import counted
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -46,10 +47,11 @@ class ScanPlan:
         opened = self.opened
         size, whole = (sum(file.size for file in files) for files in (opened, self.files))
         lines = [
-            f"version {self.version}: opens {len(opened)} of {len(self.files)} files, {size:,} of {whole:,} bytes"
+            f"version {self.version}: opens {len(opened):,} of {counted(len(self.files), 'file')}, "
+            f"{size:,} of {whole:,} bytes"
         ]
         reasons = Counter(file.skipped for file in self.files if file.skipped is not None)
-        lines += [f"  left out: {count} files, {reason}" for reason, count in reasons.items()]
+        lines += [f"  left out: {counted(count, 'file')}, {reason}" for reason, count in reasons.items()]
         lines += [f"  opened: {file.path}, {file.size:,} bytes" for file in opened]
         return "\n".join(lines)
 

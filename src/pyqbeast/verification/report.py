@@ -8,6 +8,7 @@ from typing import Any
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.html import MOST_ROWS, block_html, table_html, texts_html
 from pyqbeast.core.problems import REPLICATED, Problem
+from pyqbeast.core.visible import counted
 
 #: What can be looked at, from the cheapest to the whole.
 LEVELS = ("log", "sample", "data")
@@ -47,9 +48,13 @@ class VerifyReport:
     @property
     def summary(self) -> str:
         """What was looked at, and how much is wrong, as a line."""
-        read = f", and {self.rows_read} rows of {self.files_read} files" if self.level != "log" else ""
-        count = "no problems" if self.ok else f"{len(self.problems)} problems"
-        return f"the log of {self.files} files checked{read}: {count}"
+        read = (
+            f", and {counted(self.rows_read, 'row')} of {counted(self.files_read, 'file')}"
+            if self.level != "log"
+            else ""
+        )
+        count = "no problems" if self.ok else counted(len(self.problems), "problem")
+        return f"the log of {counted(self.files, 'file')} checked{read}: {count}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -61,7 +66,7 @@ class VerifyReport:
     def _repr_html_(self) -> str:
         rows = [(each.rule, each.file, each.cube, each.text) for each in self.problems[:MOST_ROWS]]
         table = table_html(
-            f"The first {len(rows):,} of {len(self.problems):,} problems",
+            f"The first {len(rows):,} of {counted(len(self.problems), 'problem')}",
             ("rule", "file", "cube", "problem"),
             rows,
         )

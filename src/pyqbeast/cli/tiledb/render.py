@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyqbeast.core.visible import counted
+
 Data = dict[str, Any]
 
 
@@ -20,9 +22,9 @@ def info_text(data: Data) -> str:
     ]
     lines.append("attributes")
     lines += [f"  {_column(a)}" for a in data["attributes"]]
-    lines.append(f"{len(data['fragments'])} fragments, {data['deletes']} deletes")
+    lines.append(f"{counted(len(data['fragments']), 'fragment')}, {counted(data['deletes'], 'delete')}")
     for f in data["fragments"]:
-        lines.append(f"  {f['name']}: {f['tiles']} tiles, {f['cells']} cells, {f['bytes']} bytes, {_box(f)}")
+        lines.append(f"  {f['name']}: {_amount(f)}, {_box(f)}")
     lines += [f"metadata {key} = {value!r}" for key, value in data["metadata"].items()]
     return "\n".join(lines)
 
@@ -30,10 +32,12 @@ def info_text(data: Data) -> str:
 def verify_text(data: Data) -> str:
     """What a check found: one line per problem, and what was checked."""
     lines = [f"{problem['file']}: {problem['problem']}" for problem in data["problems"]]
-    checked = (
-        f"{data['fragments']} fragments, {data['tiles']} tiles, {data['cells']} cells, {data['bytes']} bytes"
-    )
-    return "\n".join([*lines, f"{'ok' if data['ok'] else f'{len(lines)} problems'}: {checked}"])
+    checked = f"{counted(data['fragments'], 'fragment')}, {_amount(data)}"
+    return "\n".join([*lines, f"{'ok' if data['ok'] else counted(len(lines), 'problem')}: {checked}"])
+
+
+def _amount(data: Data) -> str:
+    return ", ".join(counted(data[f"{noun}s"], noun) for noun in ("tile", "cell", "byte"))
 
 
 def clean_text(data: Data) -> str:
@@ -49,7 +53,7 @@ def dump_text(data: Data) -> str:
     lines = []
     for fragment in data["fragments"]:
         lines.append(
-            f"{fragment['name']}: {fragment['tiles']} tiles, R-tree levels {fragment['rtree']['levels']}"
+            f"{fragment['name']}: {counted(fragment['tiles'], 'tile')}, R-tree levels {fragment['rtree']['levels']}"
         )
         lines += [f"  tile {i}: {_range_list(box)}" for i, box in enumerate(fragment["mbrs"])]
         for name, column in fragment["columns"].items():

@@ -9,6 +9,7 @@ from typing import Any
 from pyqbeast.core.explanation.advice import advice
 from pyqbeast.core.explanation.scans import SKIPPED_BY, Amount, TableScan
 from pyqbeast.core.html import block_html, table_html, texts_html
+from pyqbeast.core.visible import counted
 
 #: How the page names who skips files, and why they do.
 _SKIPPERS = {"index": "the index", "delta": "Delta"}
@@ -77,8 +78,8 @@ def _lines(scan: TableScan) -> list[str]:
     ]
     if scan.ran is not None:
         lines.append(
-            f"has run: opened {_count(scan.ran.files, 'file')} of {scan.ran.bytes:,} bytes, and handed on "
-            f"{_count(scan.ran.rows, 'row')}"
+            f"has run: opened {counted(scan.ran.files, 'file')} of {scan.ran.bytes:,} bytes, and handed on "
+            f"{counted(scan.ran.rows or 0, 'row')}"
         )
     return lines + [f"what would help: {sentence}" for sentence in advice(scan)]
 
@@ -91,7 +92,7 @@ def _opening(scan: TableScan) -> str:
         parts.append(f"{scan.opened.rows:,} of {scan.total.rows:,} rows")
     if scan.row_groups is not None:
         parts.append("{:,} of their {:,} row groups".format(*scan.row_groups))
-    return f"opens {scan.opened.files:,} of {_count(scan.total.files, 'file')}: {', '.join(parts)}"
+    return f"opens {scan.opened.files:,} of {counted(scan.total.files, 'file')}: {', '.join(parts)}"
 
 
 def _notes(scan: TableScan) -> list[str]:
@@ -131,12 +132,8 @@ def _row(name: str, amount: Amount) -> tuple[object, ...]:
 def _files_of(amount: Amount, total: Amount | None) -> str:
     if amount.files == 0:
         return "no file"
-    return f"{_count(amount.files, 'file')} of {amount.bytes:,} bytes{_share(amount, total)}"
+    return f"{counted(amount.files, 'file')} of {amount.bytes:,} bytes{_share(amount, total)}"
 
 
 def _share(amount: Amount, total: Amount | None) -> str:
     return f" ({amount.bytes / total.bytes:.2%})" if total is not None and total.bytes else ""
-
-
-def _count(number: int | None, noun: str) -> str:
-    return f"{number or 0:,} {noun}" + ("" if number == 1 else "s")

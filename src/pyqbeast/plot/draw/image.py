@@ -17,7 +17,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from pyqbeast.core.visible import visible
+from pyqbeast.core.visible import counted, visible
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
 from pyqbeast.plot.draw.fonts import about_missing, families, missing_letters
 from pyqbeast.plot.draw.texts import log_ticks, share_text, size_text, unit_of
@@ -74,8 +74,8 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
     name = picture.path.rstrip("/").rpartition("/")[2] or picture.path
     least = "at least " if np.isnan(files.rows).any() else ""
     figure.suptitle(
-        f"{visible(name)}, version {picture.version:,}: {least}{int(np.nansum(files.rows)):,} rows in "
-        f"{len(files.size):,} files, "
+        f"{visible(name)}, version {picture.version:,}: {least}{counted(int(np.nansum(files.rows)), 'row')} in "
+        f"{counted(len(files.size), 'file')}, "
         f"{size_text(files.size.sum())}, indexed by {visible(', '.join(picture.columns))}",
         fontsize=13,
     )

@@ -6,6 +6,7 @@ import numpy as np
 from bokeh.models import Model
 
 from pyqbeast.core.html import table_html
+from pyqbeast.core.visible import counted
 from pyqbeast.plot.draw import charts, parts
 from pyqbeast.plot.draw.data import table_data
 from pyqbeast.plot.draw.page import PageParts
@@ -57,7 +58,8 @@ def _facts(picture: TablePicture) -> dict[str, str]:
     if picture.trees:
         newest = picture.trees[0]
         facts["Cubes"] = (
-            f"{len(newest.depth):,} of {newest.revision.cube_size:,} rows, {int(newest.depth.max()) + 1} levels"
+            f"{len(newest.depth):,} of {counted(newest.revision.cube_size, 'row')}, "
+            f"{counted(int(newest.depth.max()) + 1, 'level')}"
         )
     return facts | {"Files without an index": f"{picture.unindexed_files:,}"}
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyqbeast.core.visible import counted
+
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _ARRAYS = {"u1": "Uint8Array", "u4": "Uint32Array", "f4": "Float32Array", "f8": "Float64Array"}
 _WHOLE = 2**32 - 1
@@ -29,12 +31,11 @@ def size_text(size: float) -> str:
     return f"{size / bytes_of_it:.3g} {unit}"
 
 
-def rows_text(counted: int, uncounted_files: int) -> str:
+def rows_text(rows: int, uncounted_files: int) -> str:
     """So many rows, or more where the log does not count those of all files."""
     if not uncounted_files:
-        return f"{counted:,}"
-    files = "1 file" if uncounted_files == 1 else f"{uncounted_files:,} files"
-    return f"at least {counted:,}; the log does not count the rows of {files}"
+        return f"{rows:,}"
+    return f"at least {rows:,}; the log does not count the rows of {counted(uncounted_files, 'file')}"
 
 
 def share_text(share: float) -> str:

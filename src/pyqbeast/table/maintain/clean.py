@@ -12,6 +12,7 @@ from pyqbeast import bridge
 from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.secrets import without_secrets
+from pyqbeast.core.visible import counted
 from pyqbeast.verification.files_on_disk import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
@@ -39,7 +40,7 @@ class CleanReport:
     def __str__(self) -> str:
         if not self.files:
             return f"nothing to clean in {self.path}"
-        head = f"{'would delete' if self.dry_run else 'deleted'} {len(self.files)} files of {self.path}"
+        head = f"{'would delete' if self.dry_run else 'deleted'} {counted(len(self.files), 'file')} of {self.path}"
         return "\n".join([f"{head}:", *(f"  {file}" for file in self.files)])
 
 

@@ -33,6 +33,7 @@ from pyqbeast.core.format.logged_file import counted_rows
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.core.sampling.replicated_cubes import holds_both
+from pyqbeast.core.visible import counted
 from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
@@ -71,7 +72,7 @@ class OptimizeResult:
         if not self.changed:
             return "nothing to optimize"
         return (
-            f"{self.files_removed} files ({self.bytes_removed / 1e6:.1f} MB) became "
+            f"{counted(self.files_removed, 'file')} ({self.bytes_removed / 1e6:.1f} MB) became "
             f"{self.files_added} ({self.bytes_added / 1e6:.1f} MB)"
         )
 

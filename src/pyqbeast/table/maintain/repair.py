@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyqbeast.core.errors import CommitConflictError
 from pyqbeast.core.problems import GAP, KEPT, REPLICATED, Problem
 from pyqbeast.core.secrets import without_secrets
+from pyqbeast.core.visible import counted
 from pyqbeast.table.maintain.changed_files import changed_files
 from pyqbeast.table.maintain.plan_repair import RepairPlan, plan_repair
 from pyqbeast.table.maintain.repair_texts import Remedy
@@ -64,10 +65,15 @@ class RepairReport:
             return f"{self.path} has no problems: nothing to repair"
         did = "would heal" if self.dry_run else "healed"
         at = f", version {self.version}" if self.version is not None else ""
-        lines = [f"{did} {len(self.healed)} problems in {self.files} files of {self.path}{at}"]
+        lines = [
+            f"{did} {counted(len(self.healed), 'problem')} in {counted(self.files, 'file')} of {self.path}{at}"
+        ]
         lines += [f"  {remedy}" for remedy in self.healed]
         if self.left:
-            lines += [f"{len(self.left)} problems are left:", *(f"  {remedy}" for remedy in self.left)]
+            lines += [
+                f"{counted(len(self.left), 'problem')} {'is' if len(self.left) == 1 else 'are'} left:",
+                *(f"  {remedy}" for remedy in self.left),
+            ]
         return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ from pyqbeast.core.format import constants
 from pyqbeast.core.html import block_html, table_html, texts_html
 from pyqbeast.core.location import Location
 from pyqbeast.core.secrets import without_secrets
+from pyqbeast.core.visible import counted
 from pyqbeast.table.locate import find_path
 
 #: How often the upgrade starts again after another writer came first.
@@ -97,11 +98,14 @@ class UpgradeReport:
         lines = [f"{self.summary}:"]
         for each in self.revisions:
             lines.append(
-                f"  revision {each.revision}: {each.files} files and {each.blocks} blocks changed, "
-                f"{each.replicated} blocks replicated"
+                f"  revision {each.revision}: {counted(each.files, 'file')} and {counted(each.blocks, 'block')} "
+                f"changed, {counted(each.replicated, 'block')} replicated"
             )
             if each.dropped_files:
-                lines.append(f"    {each.dropped_files} replicated files dropped, {each.dropped_bytes} bytes")
+                lines.append(
+                    f"    {counted(each.dropped_files, 'replicated file')} dropped, "
+                    f"{counted(each.dropped_bytes, 'byte')}"
+                )
         lines += [f"  setting {key} removed" for key in self.removed_settings]
         return "\n".join(lines)
 
