@@ -39,7 +39,14 @@ ALLOWED = {
     "core.sampling": ["core.errors", "core.format", "core.revisions"],
     "core.revisions": ["core.arguments", "core.errors", "core.format", "core.problems", "core.transform"],
     "core.problems": [],
-    "core.otree": ["core.errors", "core.format", "core.html", "core.problems", "core.revisions"],
+    "core.otree": [
+        "core.errors",
+        "core.format",
+        "core.html",
+        "core.problems",
+        "core.revisions",
+        "core.visible",
+    ],
     "core.sharing": [
         "core.errors",
         "core.format",

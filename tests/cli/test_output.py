@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -70,3 +72,16 @@ def test_one_of_a_thing_is_one(pyqbeast, tmp_path):
     assert pyqbeast("sample", path, "--limit", 1).output.splitlines()[-1].startswith("1 row is shown and")
     assert pyqbeast("verify", path, "--level", "log").output == "the log of 1 file checked: no problems\n"
     assert "0 of 1 file have a deletion vector" in pyqbeast("dv", path).output
+
+
+def test_info_tells_of_the_whole_table(pyqbeast, golden):
+    table = golden("qbeast/d_append_revisions") / "table"
+    figures = json.loads(pyqbeast("info", table, "--output", "json").output)
+    assert (figures["table_revisions"], figures["table_rows"], figures["table_files"]) == (
+        [1, 2, 3],
+        50_000,
+        25,
+    )
+    assert "The whole table:" in pyqbeast("info", table).output.splitlines()
+    converted = golden("qbeast/e3_convert_only") / "table"
+    assert json.loads(pyqbeast("info", converted, "--output", "json").output)["table_rows"] == 10_000

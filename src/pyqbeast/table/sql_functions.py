@@ -32,6 +32,7 @@ _SQL_TYPES = {
     "float": "double",
     "str": "string",
     "SizeStats": _SIZES,
+    "tuple[int, ...]": "array<bigint>",
     "tuple[LevelStats, ...]": f"array<{_LEVEL}>",
     "dict[float, float]": "map<string, double>",
 }

@@ -233,3 +233,20 @@ def test_the_figures_as_text():
     assert "cubeElementCountStats: (count: 3, avg: 50, stddev: 43, quartiles: [20,20,30,100,100])" in text
     assert "    1.0%    10.00%           10.0" in text.splitlines()
     assert "unindexed: 1 files, 1000 bytes (50.00%)" in text.splitlines()
+
+
+def test_the_figures_of_the_whole_table():
+    """Those of a revision do not tell that there are others."""
+    other = file("other", 500, Block(cube(), WEIGHT_MIN, WEIGHT_MAX, 70), revision_id=2)
+    found = metrics_of(REVISION, [*INDEXED, other])
+    assert (found.file_count, found.bytes, found.live_rows) == (3, 1000, 143)
+    assert (found.table_revisions, found.table_files, found.table_bytes) == ((1, 2), 4, 1500)
+    assert found.table_rows == 213
+    page = str(found)
+    assert "The whole table:\nrevisions: 1, 2\nrows: 213\nfiles: 4\nbytes: 1500\nunindexed: 0 files" in page
+    assert "213 rows in 4 files, 1,500 bytes, revisions 1, 2" in found._repr_html_()
+
+    uncounted = metrics_of(REVISION, [other, file("plain", 500, revision_id=0)])
+    assert (uncounted.table_rows, uncounted.table_revisions) == (None, (0, 2))
+    assert "rows: unknown" in str(uncounted)
+    assert "an unknown number of rows in 2 files" in uncounted._repr_html_()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.constants import STAGING_REVISION, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.logged_file import LoggedFile
@@ -46,6 +46,7 @@ def index_metrics(
     rows = tree.element_count
     deleted = sum(file.deleted for file in own)
     unindexed = _Unindexed.of(files)
+    size = sum(file.size for file in files)
     read_shares = _read_shares(own, lambda fraction: bound_of(fraction if is_prunable else 1.0))
     return IndexMetrics(
         revision_id=revision.id,
@@ -81,9 +82,23 @@ def index_metrics(
         unindexed_files=unindexed.files,
         unindexed_bytes=unindexed.bytes,
         unindexed_rows=unindexed.rows,
-        unindexed_share=unindexed.bytes / max(1, sum(file.size for file in files)),
+        unindexed_share=unindexed.bytes / max(1, size),
         key_granularity=key_granularity,
+        table_revisions=tuple(
+            sorted({file.revision_id if file.blocks else STAGING_REVISION for file in files})
+        ),
+        table_rows=_live_rows(files, unindexed.rows),
+        table_files=len(files),
+        table_bytes=size,
     )
+
+
+def _live_rows(files: Iterable[LoggedFile], unindexed: int | None) -> int | None:
+    """The rows of a table that are not deleted, given those of its files without an index. Copies do not count."""
+    if unindexed is None:
+        return None
+    indexed = sum(b.element_count for file in files for b in file.blocks if not b.replicated)
+    return indexed + unindexed - sum(file.deleted for file in files)
 
 
 def _check_deleted(file: LoggedFile) -> None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 from pyqbeast.core.html import block_html, facts_html, table_html
 from pyqbeast.core.otree.size_stats import LevelStats, SizeStats
+from pyqbeast.core.visible import counted
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class IndexMetrics:
             sampled together, so smaller samples are left to Spark. Rows count where they repeat a combination within
             one write: one that comes once in each of many writes is not seen. Files that another writer made, or
             `convert` took as they are, do not tell their part of it.
+        table_revisions: the revisions that the table's files belong to; 0 where some have no index.
+        table_rows: rows of the whole table, without deleted ones. None where a file has no statistics.
+        table_files, table_bytes: of the whole table.
     """
 
     revision_id: int
@@ -70,10 +74,14 @@ class IndexMetrics:
     unindexed_rows: int | None
     unindexed_share: float
     key_granularity: float
+    table_revisions: tuple[int, ...]
+    table_rows: int | None
+    table_files: int
+    table_bytes: int
 
     def to_dict(self) -> dict[str, object]:
         """The figures as JSON has them."""
-        figures = asdict(self)
+        figures = asdict(self) | {"table_revisions": list(self.table_revisions)}
         for name in ("read_shares", "read_amplification"):
             figures[name] = {f"{fraction:g}": figure for fraction, figure in getattr(self, name).items()}
         return figures
@@ -117,8 +125,6 @@ def _page(metrics: IndexMetrics) -> str:
         ),
         "",
         f"deletedRows: {metrics.deleted_rows} in {metrics.files_with_vectors} files, liveRows: {metrics.live_rows}",
-        f"unindexed: {metrics.unindexed_files} files, {metrics.unindexed_bytes} bytes ({metrics.unindexed_share:.2%})",
-        f"keyGranularity: {metrics.key_granularity:.2g}",
         *_part(
             "Inner",
             metrics.inner_cube_element_count_stats,
@@ -131,6 +137,14 @@ def _page(metrics: IndexMetrics) -> str:
             metrics.leaf_block_element_count_stats,
             metrics.leaf_levels,
         ),
+        "",
+        "The whole table:",
+        f"revisions: {_revisions(metrics)}",
+        f"rows: {'unknown' if metrics.table_rows is None else metrics.table_rows}",
+        f"files: {metrics.table_files}",
+        f"bytes: {metrics.table_bytes}",
+        f"unindexed: {metrics.unindexed_files} files, {metrics.unindexed_bytes} bytes ({metrics.unindexed_share:.2%})",
+        f"keyGranularity: {metrics.key_granularity:.2g}",
     ]
     return "\n".join(lines)
 
@@ -145,6 +159,8 @@ def _html(metrics: IndexMetrics) -> str:
         "levels": f"{metrics.height}, {metrics.min_height} at least",
         "files": metrics.file_count,
         "bytes": metrics.bytes,
+        "of the whole table": f"{_rows_of_table(metrics)} in {counted(metrics.table_files, 'file')}, "
+        f"{counted(metrics.table_bytes, 'byte')}, revisions {_revisions(metrics)}",
         "files without an index": f"{metrics.unindexed_files:,}, {metrics.unindexed_share:.2%} of the bytes",
     }
     samples = [
@@ -164,6 +180,14 @@ def _html(metrics: IndexMetrics) -> str:
         ),
         table_html("Cubes", ("level", "cubes", "how many", "rows a cube", "mean weight"), levels),
     )
+
+
+def _revisions(metrics: IndexMetrics) -> str:
+    return ", ".join(map(str, metrics.table_revisions))
+
+
+def _rows_of_table(metrics: IndexMetrics) -> str:
+    return "an unknown number of rows" if metrics.table_rows is None else counted(metrics.table_rows, "row")
 
 
 def _part(which: str, cubes: SizeStats, blocks: SizeStats, levels: Sequence[LevelStats]) -> list[str]:
