@@ -43,7 +43,7 @@ def test_index_then_info_blocks_and_sample(spark, pyqbeast, tmp_path):
     path = tmp_path / "table"
     done = pyqbeast("index", tmp_path / "rows", path, "--columns", "a,b", "--cube-size", 500)
     assert done.exit_code == 0, done.output
-    assert "2000 rows" in done.output
+    assert "2,000 rows" in done.output
     info = json.loads(pyqbeast("info", path, "--output", "json").output)
     assert (info["element_count"], info["indexing_columns"]) == (2_000, "a:linear,b:linear")
     assert "elementCount: 2000" in pyqbeast("info", path).output

@@ -253,7 +253,7 @@ def test_a_sample_looks_at_some_files_and_says_how_many(spark, good):
     report = QbeastTable.for_path(spark, str(good)).verify("sample")
     assert report.ok
     assert report.files_read == 20 < report.files
-    assert f"{report.rows_read} rows of 20 files" in str(report)
+    assert f"{report.rows_read:,} rows of 20 files" in str(report)
 
 
 def test_files_that_no_version_names_are_a_note(spark, small, tmp_path):
