@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import re
 import warnings
 from xml.etree import ElementTree
 
@@ -13,6 +15,7 @@ from matplotlib.figure import Figure
 
 from pyqbeast import plot
 from pyqbeast.plot.draw import fonts, image
+from pyqbeast.plot.gather.array import gather_array
 from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
@@ -73,6 +76,44 @@ def test_the_map_of_a_table_tells_the_values_of_two_columns(golden, name):
         assert side.get_label_text() == axis.name
         assert {label.get_text() for label in side.get_ticklabels()} <= {*axis.labels}
         assert side.get_ticklabels()
+
+
+def test_long_names_are_shown_within_the_image_and_their_axis(golden):
+    """The title is wrapped, and what has no place on a line is left out of the middle of a name."""
+    long = "pickup_location_id_" * 12
+    picture = gather_table(golden("qbeast/a_linear2d") / "table")
+    picture = dataclasses.replace(
+        picture,
+        path="many words " * 20,
+        columns=["id:linear", f"{long}:linear", "$a {b:linear"],
+        axes=tuple(tuple(dataclasses.replace(axis, name=long) for axis in axes) for axes in picture.axes),
+    )
+    figure = Figure(figsize=(13, 8), layout="constrained")
+    image._draw_table(figure, picture)
+    figure.draw_without_rendering()
+    (title,) = figure.texts
+    shown = title.get_window_extent()
+    assert 0 <= shown.x0 < shown.x1 <= figure.bbox.width
+    assert shown.y1 <= figure.bbox.height
+    _, *last = title.get_text().split("indexed by ")
+    assert re.fullmatch(r"id:linear,\npickup_location.*….*tion_id_:linear,\n\$a {b:linear", *last)
+    (axes,) = [each for each in figure.axes if each.get_label() == "map"]
+    whole = axes.get_window_extent()
+    across, up = (side.label.get_window_extent() for side in (axes.xaxis, axes.yaxis))
+    assert whole.x0 <= across.x0 < across.x1 <= whole.x1
+    assert whole.y0 <= up.y0 < up.y1 <= whole.y1
+    for label in (axes.get_xlabel(), axes.get_ylabel()):
+        assert re.fullmatch("pickup_loc.*….*_id_", label)
+
+
+def test_a_long_name_of_an_array_is_wrapped_from_its_figures(golden):
+    figure = Figure(figsize=(8, 6.5), layout="constrained")
+    picture = gather_array(str(golden("tiledb/sp_multifrag") / "array"))
+    image._draw_array(figure, dataclasses.replace(picture, uri="s3://bucket/" + "name" * 100))
+    (title,) = figure.texts
+    figure.draw_without_rendering()
+    assert title.get_window_extent().x0 >= 0
+    assert re.match(r"(name)+.*….*(name)+:\nsparse array of", title.get_text())
 
 
 def whole_ticks(ticks, low, high):

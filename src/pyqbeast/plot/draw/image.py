@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,10 @@ _LEAST_SIDE = 0.006
 _MOST_PARTS = 5
 #: Points between two labels, and how they slope where they have too little room: in degrees.
 _BETWEEN_LABELS, _SLOPE = 9, 20
+#: What an axis keeps of its length when the layout finds place for the title and for labels.
+_SURE_LENGTH = 0.85
+#: Points of an image's title.
+_TITLE_SIZE = 13
 _STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -73,11 +78,11 @@ def _draw_table(figure: Figure, picture: TablePicture) -> None:
     files = picture.files
     name = picture.path.rstrip("/").rpartition("/")[2] or picture.path
     least = "at least " if np.isnan(files.rows).any() else ""
-    figure.suptitle(
-        f"{visible(name)}, version {picture.version:,}: {least}{counted(int(np.nansum(files.rows)), 'row')} in "
-        f"{counted(len(files.size), 'file')}, "
-        f"{size_text(files.size.sum())}, indexed by {visible(', '.join(picture.columns))}",
-        fontsize=13,
+    _entitle(
+        figure,
+        f"{name}, version {picture.version:,}: {least}{counted(int(np.nansum(files.rows)), 'row')} in "
+        f"{counted(len(files.size), 'file')}, {size_text(files.size.sum())}",
+        f"indexed by {', '.join(picture.columns)}",
     )
     rows: list[Any] = [
         ["tree"] * 4 + ["map"] * 4,
@@ -192,9 +197,10 @@ def _whole_numbers() -> MaxNLocator:
 def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
     name = picture.uri.rstrip("/").rpartition("/")[2]
     tiles = picture.tiles
-    figure.suptitle(
-        f"{visible(name)}: {picture.kind} array of {int(tiles.rows.sum()):,} cells in {len(tiles.size):,} tiles of "
-        f"{len(picture.fragments):,} fragments, {size_text(tiles.size.sum())}"
+    _entitle(
+        figure,
+        f"{name}: {picture.kind} array of {int(tiles.rows.sum()):,} cells in {len(tiles.size):,} tiles of "
+        f"{len(picture.fragments):,} fragments, {size_text(tiles.size.sum())}",
     )
     axes = figure.subplots()
     across, up = 0, min(1, len(picture.axes) - 1)
@@ -236,14 +242,18 @@ def _rectangles(
 
 def _label(axes: Axes, across: Axis, up: Axis) -> None:
     parts = _parts_between(across, axes)
-    for side, axis, most in ((axes.xaxis, across, parts or _MOST_PARTS), (axes.yaxis, up, _MOST_PARTS)):
+    width, height = _size(axes)
+    for side, axis, most, length in (
+        (axes.xaxis, across, parts or _MOST_PARTS, width),
+        (axes.yaxis, up, _MOST_PARTS, height),
+    ):
         chosen: list[int] = []
         least = (axis.ticks[-1] - axis.ticks[0]) / most
         for at, place in enumerate(axis.ticks):
             if not chosen or place - axis.ticks[chosen[-1]] >= least:
                 chosen.append(at)
         side.set_ticks([axis.ticks[at] for at in chosen], [visible(axis.labels[at]) for at in chosen])
-        side.set_label_text(visible(axis.name))
+        side.set_label_text(_shortened(visible(axis.name), _SURE_LENGTH * length, rcParams["axes.labelsize"]))
     if not parts:
         for label in axes.get_xticklabels():
             label.set(rotation=_SLOPE, rotation_mode="anchor", horizontalalignment="right")
@@ -251,12 +261,51 @@ def _label(axes: Axes, across: Axis, up: Axis) -> None:
 
 def _parts_between(across: Axis, axes: Axes) -> int:
     """Into how many parts labels may cut a horizontal axis without lying over each other; 0 where two are too long."""
-    font = FontProperties(size=rcParams["xtick.labelsize"])
-    longest = max(
-        text_to_path.get_text_width_height_descent(visible(text), font, ismath=False)[0]
-        for text in across.labels
-    )
-    width = axes.get_window_extent().width / axes.figure.dpi * 72
+    longest = max(_width(visible(text), rcParams["xtick.labelsize"]) for text in across.labels)
+    width, _ = _size(axes)
     # The first and the last label stick out by half of theirs, and the axis becomes as much narrower.
     parts = min(_MOST_PARTS, int((width - longest) / (longest + _BETWEEN_LABELS)))
     return parts if parts > 1 else 0
+
+
+def _entitle(figure: Figure, *texts: str) -> None:
+    """Give a figure a title of these texts, each on lines of its own that are not wider than the figure."""
+    # Matplotlib wraps too, but takes dollars for formulas when it measures.
+    width = 0.95 * 72 * figure.get_figwidth()
+    lines = [line for text in texts for line in _wrapped(visible(text), width, _TITLE_SIZE)]
+    figure.suptitle("\n".join(lines), fontsize=_TITLE_SIZE)
+
+
+def _size(axes: Axes) -> tuple[float, float]:
+    """Width and height in points."""
+    inches = axes.get_window_extent().transformed(axes.figure.dpi_scale_trans.inverted())
+    return 72 * inches.width, 72 * inches.height
+
+
+def _width(text: str, size: float | str) -> float:
+    """How many points a text takes in a size of Matplotlib's."""
+    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
+
+
+def _shortened(text: str, width: float, size: float | str) -> str:
+    """A text that is not wider than so many points. What does not fit is left out of its middle."""
+    if _width(text, size) <= width:
+        return text
+
+    def short(kept: int) -> str:
+        return f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+
+    fitting = bisect_right(range(len(text)), width, key=lambda kept: _width(short(kept), size))
+    return short(max(0, fitting - 1))
+
+
+def _wrapped(text: str, width: float, size: float | str) -> list[str]:
+    """The lines of a text, each of as many words as fit into so many points; a word that does not is shortened."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines else ""
+        if lines and _width(joined, size) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(_shortened(word, width, size))
+    return lines
