@@ -42,10 +42,13 @@ class Watched:
         self.wrong: list[str] = []
         self._browser, self._home = browser, home
 
-    def new_page(self, scheme: str = "light", width: int = 1400):
-        """A page with nothing in it."""
+    def new_page(self, scheme: str = "light", width: int = 1400, *, is_phone: bool = False):
+        """A page with nothing in it, on a screen that is touched if it is a phone's."""
         page = self._browser.new_context(
-            viewport={"width": width, "height": 1000}, color_scheme=scheme
+            viewport={"width": width, "height": 1000},
+            color_scheme=scheme,
+            has_touch=is_phone,
+            is_mobile=is_phone,
         ).new_page()
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on(

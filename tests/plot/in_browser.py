@@ -30,9 +30,9 @@ def opened(browser, tmp_path):
     """Writes the page of a table, opens it, and fails after an error of a script or a request for anything else."""
     pages = Watched(browser, ("file:", "data:", "blob:"))
 
-    def open_page(path, scheme="light", width=1400, **how):
+    def open_page(path, scheme="light", width=1400, *, is_phone=False, **how):
         plot.page(path, tmp_path / "page.html", **how)
-        page = pages.new_page(scheme, width)
+        page = pages.new_page(scheme, width, is_phone=is_phone)
         page.goto(f"file://{tmp_path}/page.html")
         page.wait_for_selector(READY)
         return page
@@ -203,6 +203,32 @@ def test_a_phone_needs_no_scrolling_aside(golden, opened):
     page = opened(golden("qbeast/a_linear2d") / "table", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     shot(page, "phone")
+
+
+def test_a_swipe_over_a_chart_scrolls_the_page_or_moves_the_chart_aside(golden, opened):
+    page = opened(golden("qbeast/a_linear2d") / "table", width=390, is_phone=True)
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind, *at):
+        points = [{"x": x, "y": y, "id": 1} for x, y in at]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def swipe(right, down):
+        page.locator("#chart-map").evaluate("(chart) => chart.scrollIntoView({ block: 'center' })")
+        page.wait_for_timeout(200)
+        before = page.evaluate("scrollY"), ends(page, "chart-map")
+        touch("touchStart", (200, 500))
+        for step in range(1, 11):
+            touch("touchMove", (200 + step * right / 10, 500 + step * down / 10))
+            page.wait_for_timeout(20)
+        touch("touchEnd")
+        page.wait_for_timeout(500)
+        return page.evaluate("scrollY") - before[0], ends(page, "chart-map") != before[1]
+
+    scrolled, is_moved = swipe(0, -200)
+    assert scrolled > 100
+    assert not is_moved
+    assert swipe(-100, 0) == (0, True)
 
 
 def test_a_hundred_thousand_blocks(opened, tmp_path):

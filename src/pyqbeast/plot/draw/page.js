@@ -395,6 +395,19 @@
     event.preventDefault();
   }
 
+  // A swipe up or down over a chart scrolls the page. By Bokeh's own rule it moves the chart, which may fill a phone.
+  function letSwipesScroll(view) {
+    const { model, events_el } = view.canvas;
+    model.stylesheets = [".bk-events { touch-action: pan-y pinch-zoom; }"];
+    // The chart has moved by a few pixels when the browser takes the swipe for its own.
+    const sides = [view.model.x_range, view.model.y_range];
+    let before = [];
+    events_el.addEventListener("pointerdown", (event) => {
+      if (event.isPrimary) before = sides.map(({ start, end }) => ({ start, end }));
+    });
+    events_el.addEventListener("pointercancel", () => before.forEach((ends, at) => sides[at].setv(ends)));
+  }
+
   // The colours of the page, which follow the light or dark of the system.
   const night = matchMedia("(prefers-color-scheme: dark)");
   function dress() {
@@ -430,6 +443,7 @@
   for (const item of data.charts) {
     const [view] = (await Bokeh.embed.embed_item(item)).roots;
     charts[item.target_id.replace("chart-", "")] = view.model;
+    letSwipesScroll(view);
     find(item.target_id).addEventListener("keydown", (event) => onKey(view, event));
   }
   if (charts.map) showWhole();
