@@ -109,6 +109,21 @@ def test_everything_is_reached_by_the_keyboard(golden, opened):
     expect_result(page, scan(table))
 
 
+def test_each_chart_is_one_stop_of_the_keyboard_and_has_a_name(golden, opened):
+    page = opened(golden("qbeast/a_linear2d") / "table")
+    page.locator("#reset").focus()
+    names = {}
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        tag, stop, name = page.evaluate(
+            "(({ tagName, id, ariaLabel }) => [tagName, id, ariaLabel])(document.activeElement)"
+        )
+        if tag == "DIV":
+            names[stop] = name
+    assert [*names] == page.locator(".chart").evaluate_all("(charts) => charts.map((chart) => chart.id)")
+    assert all(names.values())
+
+
 def test_keys_move_and_zoom_a_chart(opened, tmp_path):
     from playwright.sync_api import expect
 

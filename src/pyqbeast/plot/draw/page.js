@@ -444,6 +444,8 @@
     const [view] = (await Bokeh.embed.embed_item(item)).roots;
     charts[item.target_id.replace("chart-", "")] = view.model;
     letSwipesScroll(view);
+    // The element around it has a name, and takes the keys.
+    view.canvas.events_el.tabIndex = -1;
     find(item.target_id).addEventListener("keydown", (event) => onKey(view, event));
   }
   if (charts.map) showWhole();
