@@ -220,6 +220,35 @@ def test_a_phone_needs_no_scrolling_aside(golden, opened):
     shot(page, "phone")
 
 
+def told_at(page, name, across, up):
+    """The texts that a chart shows beside the pointer at a place of it, and their colours."""
+    page.locator(f"#{name}").scroll_into_view_if_needed()
+    page.wait_for_timeout(200)
+    place = page.locator(f"#{name}").bounding_box()
+    page.mouse.move(place["x"] + across * place["width"], place["y"] + up * place["height"])
+    told = page.locator(".bk-Tooltip")
+    told.wait_for()
+    style = "(told) => [getComputedStyle(told).color, getComputedStyle(told).backgroundColor]"
+    return told.locator(".bk-tooltip-row-value").all_inner_texts(), told.evaluate(style)
+
+
+def test_the_deepest_cube_at_the_pointer_is_told(opened, tmp_path):
+    page = opened(table_of_blocks(tmp_path / "table", 85), scheme="dark")
+    (name, level, _rows, _fill, _weight), colours = told_at(page, "chart-map", 0.48, 0.45)
+    assert (len(name), level) == (3, "3")
+    assert colours == ["rgb(232, 236, 240)", "rgb(27, 33, 40)"]
+    shot(page, "told_of_a_cube")
+
+
+def test_tiles_at_the_pointer_are_told_from_the_newest_on(golden, opened):
+    page = opened(golden("tiledb/sp_multifrag") / "array")
+    texts, _ = told_at(page, "chart-map", 0.48, 0.45)
+    fragments = texts[::2]
+    assert len({*fragments}) > 1
+    assert fragments == sorted(fragments, reverse=True)
+    shot(page, "told_of_tiles")
+
+
 def test_a_swipe_over_a_chart_scrolls_the_page_or_moves_the_chart_aside(golden, opened):
     page = opened(golden("qbeast/a_linear2d") / "table", width=390, is_phone=True)
     finger = page.context.new_cdp_session(page)

@@ -9,8 +9,6 @@ from pyqbeast.plot.draw.page import PageParts
 from pyqbeast.plot.draw.texts import size_text, time_text
 from pyqbeast.plot.gather.array import ArrayPicture
 
-_HOVER = [("fragment", "@name"), ("cells of its tile", "@rows{0,0}")]
-
 
 def array_page(picture: ArrayPicture) -> PageParts:
     """The parts of the page of an array."""
@@ -36,7 +34,7 @@ def array_page(picture: ArrayPicture) -> PageParts:
         facts,
         inputs,
         [_map(picture)],
-        {"map": charts.map_chart(_HOVER, charts.PALETTE)},
+        {"map": charts.tiles_chart()},
         array_data(picture),
     )
 

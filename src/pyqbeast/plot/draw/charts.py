@@ -32,6 +32,14 @@ MAP_PALETTES = {"light": tuple(Blues256[235:70:-1]), "dark": tuple(Blues256[5:19
 #: A figure of Bokeh's. It has more than its type tells.
 Chart = Any
 _TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
+#: What a cube tells of itself.
+_CUBE = [
+    ("cube", "@name"),
+    ("level", "@level"),
+    ("rows", "@rows{0,0}"),
+    ("fill", "@fill{0.[0]%}"),
+    ("keeps weights up to", "@weight{0.[0000]%}"),
+]
 
 
 def tree_chart(depth: int) -> Chart:
@@ -42,17 +50,27 @@ def tree_chart(depth: int) -> Chart:
     chart.yaxis.major_label_overrides = {level + 0.5: str(level) for level in range(depth + 1)}
     chart.xaxis.formatter = NumeralTickFormatter(format="0.[000]%")
     chart.grid.visible = False
-    _rectangles(chart, PALETTE, [("cube", "@name"), ("level", "@level"), *_FIGURES])
+    _rectangles(chart, PALETTE, _CUBE, 1)
     return chart
 
 
-def map_chart(hover: Sequence[tuple[str, str]] = (), palette: Sequence[str] = MAP_PALETTES["light"]) -> Chart:
+def cubes_chart() -> Chart:
+    """The map of a table. The deepest cube at a place is told, whose name begins with those that it is a part of."""
+    return _map_chart(_CUBE, 1, MAP_PALETTES["light"])
+
+
+def tiles_chart() -> Chart:
+    """The map of an array. Tiles lie over each other, and the newest of them are told."""
+    return _map_chart([("fragment", "@name"), ("cells of its tile", "@rows{0,0}")], 5, PALETTE)
+
+
+def _map_chart(hover: Sequence[tuple[str, str]], most_told: int, palette: Sequence[str]) -> Chart:
     """Rectangles of two dimensions, points over them, and the box that was chosen."""
     chart = _chart("", "", height=520, x_range=(0, 1), y_range=(0, 1))
     chart.grid.visible = False
     for axis in (*chart.xaxis, *chart.yaxis):
         axis.ticker = FixedTicker(ticks=[])
-    _rectangles(chart, palette, hover or [("cube", "@name"), ("level", "@level"), *_FIGURES])
+    _rectangles(chart, palette, hover, most_told)
     lines = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
     chart.quad(source=lines, name="outlines", fill_alpha=0, line_color=BLUE, line_width=1.5)
     points = ColumnDataSource({"x": [], "y": []})
@@ -62,9 +80,6 @@ def map_chart(hover: Sequence[tuple[str, str]] = (), palette: Sequence[str] = MA
     box = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
     chart.quad(source=box, name="box", fill_alpha=0, line_color=ORANGE, line_width=2, line_dash="dashed")
     return chart
-
-
-_FIGURES = [("rows", "@rows{0,0}"), ("fill", "@fill{0.[0]%}"), ("keeps weights up to", "@weight{0.[0000]%}")]
 
 
 def reads_chart(opened: NDArray[np.float64]) -> Chart:
@@ -211,7 +226,9 @@ def _chart(x: str, y: str, height: int, **how: Any) -> Chart:  # noqa: ANN401 (o
     return chart
 
 
-def _rectangles(chart: Chart, palette: Sequence[str], hover: Sequence[tuple[str, str]]) -> None:
+def _rectangles(
+    chart: Chart, palette: Sequence[str], hover: Sequence[tuple[str, str]], most_told: int
+) -> None:
     fields = ("left", "right", "top", "bottom", "value", "alpha", "name", "level", "rows", "fill", "weight")
     source = ColumnDataSource({field: [] for field in fields})
     mapper = LinearColorMapper(palette=palette, low=0, high=1)
@@ -222,7 +239,10 @@ def _rectangles(chart: Chart, palette: Sequence[str], hover: Sequence[tuple[str,
         fill_color={"field": "value", "transform": mapper},
         fill_alpha="alpha",
     )
-    chart.add_tools(_hover(drawn, hover))
+    told = _hover(drawn, hover)
+    # Those that lie over the others; also where the middle of one is out of sight, which Bokeh would point at.
+    told.update(sort_by=[("level", "descending")], limit=most_told, point_policy="follow_mouse")
+    chart.add_tools(told)
 
 
 def _hover(drawn: Any, tooltips: Sequence[tuple[str, str]]) -> HoverTool:  # noqa: ANN401 (a renderer)

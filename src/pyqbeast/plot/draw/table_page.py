@@ -28,7 +28,7 @@ def table_page(picture: TablePicture) -> PageParts:
         levels = levels_of(picture.trees[0])
         sections += [_tree(picture), _map(picture), _levels(picture)]
         drawn["tree"] = charts.tree_chart(max(int(tree.depth.max()) for tree in picture.trees))
-        drawn["map"] = charts.map_chart()
+        drawn["map"] = charts.cubes_chart()
         drawn["levels"] = charts.levels_chart(levels)
     history = charts.history_charts(picture.history)
     sections.append(_history(picture, list(history)))
