@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -273,6 +274,29 @@ def test_a_swipe_over_a_chart_scrolls_the_page_or_moves_the_chart_aside(golden, 
     assert scrolled > 100
     assert not is_moved
     assert swipe(-100, 0) == (0, True)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_of_long_names_is_no_wider_than_the_window(opened, tmp_path, width):
+    name = "pickup_location_" * 13
+    uri = str(tmp_path / name)
+    sides = [dimension(f"{name}{end}", Datatype.INT64, (0, 9)) for end in "xy"]
+    create_array(uri, ArraySchema((*sides,), (attribute(f"{name}v", Datatype.INT32),)))
+    write_array(
+        uri, pa.table({each.name: [1, 2] for each in sides} | {f"{name}v": pa.array([1, 2], pa.int32())})
+    )
+    page = opened(uri, width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    beside = page.locator("aside")
+    assert beside.evaluate("(aside) => aside.scrollWidth <= aside.clientWidth")
+    labels = page.evaluate(
+        """() => {
+          const [{ model }] = Bokeh.index.roots;
+          return [...model.below, ...model.left].map(({ axis_label }) => axis_label);
+        }"""
+    )
+    assert [re.sub("(?<=pickup_).*….*(?=_)", "…", label) for label in labels] == ["pickup_…_x", "pickup_…_y"]
+    shot(page, f"long_names_{width}")
 
 
 def test_a_hundred_thousand_blocks(opened, tmp_path):

@@ -9,6 +9,7 @@
   const SMALLEST_TILE = 3; // pixels; smaller ones are drawn as large
   const MOST_CUBES = 20000; // on the map, at once
   const FULLEST = 1.5; // rows by cube size at the end of the colours
+  const SURE_LENGTH = 0.8; // what an axis keeps of its length when labels of the other one take their place
   const LEAST_WEIGHT = -5; // power of ten at the beginning of the colours
 
   // Numbers ------------------------------------------------------------------------------------------
@@ -230,8 +231,8 @@
     drawPoints(of, xs, ys);
     drawBox(of, xs, ys);
     const longest = Math.max(...of.axes[xs].labels.map((text) => text.length));
-    label(charts.map.below[0], of.axes[xs], x_range, inner_width / (7 * longest + 20));
-    label(charts.map.left[0], of.axes[ys], y_range, inner_height / 60);
+    label(charts.map.below[0], of.axes[xs], x_range, inner_width, inner_width / (7 * longest + 20));
+    label(charts.map.left[0], of.axes[ys], y_range, inner_height, inner_height / 60);
   }
 
   // The rectangle around all tiles of each fragment.
@@ -278,15 +279,34 @@
     return /\$\$|\\[[(]/.test(text) ? new Bokeh.Models.PlainText({ text }) : text;
   }
 
+  // A name of an axis, not longer than so many pixels. What does not fit is left out of its middle.
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = "italic 13px helvetica, sans-serif"; // Bokeh's
+  function shortened(name, pixels) {
+    const letters = [...name];
+    const short = (kept) => {
+      if (kept === letters.length) return name;
+      const [before, behind] = [letters.slice(0, Math.ceil(kept / 2)), letters.slice(letters.length - Math.floor(kept / 2))];
+      return `${before.join("")}…${behind.join("")}`;
+    };
+    let [fitting, most] = [0, letters.length];
+    while (fitting < most) {
+      const tried = Math.ceil((fitting + most) / 2);
+      if (pen.measureText(short(tried)).width <= pixels) fitting = tried;
+      else most = tried - 1;
+    }
+    return short(fitting);
+  }
+
   // An axis is labelled at a few of the places that have a label, as many as there is room for.
-  function label(axis, of, range, room) {
+  function label(axis, of, range, length, room) {
     const inside = [...of.ticks.keys()].filter((i) => of.ticks[i] >= range.start && of.ticks[i] <= range.end);
     const least = (range.end - range.start) / Math.max(1, Math.min(7, room));
     const chosen = [];
     for (const i of inside) {
       if (!chosen.length || of.ticks[i] - of.ticks[chosen[chosen.length - 1]] >= least) chosen.push(i);
     }
-    axis.axis_label = plain(of.name);
+    axis.axis_label = plain(shortened(of.name, SURE_LENGTH * length));
     axis.major_label_overrides = new Map(chosen.map((i) => [of.ticks[i], plain(of.labels[i])]));
     axis.ticker.ticks = chosen.map((i) => of.ticks[i]);
   }
