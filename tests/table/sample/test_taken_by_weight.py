@@ -155,7 +155,7 @@ def test_rows_that_anything_else_has_chosen_are_taken(spark, table_path):
         (UPDATES["update"], "a < 500000 AND b < 500"),
         (UPDATES["merge"], "those of the view"),
         ("DELETE FROM {t} WHERE {chosen}", "a < 500000 AND b >= 500"),
-        (merge("WHERE {chosen}", "MATCHED THEN DELETE"), "a >= 500000 AND b >= 500"),
+        (merge("WHERE {chosen}", "MATCHED THEN DELETE"), "a >= 500000 AND b >= 700"),
     ):
         before = deleted_rows(spark, table_path)
         run(spark, statement.replace("{chosen}", chosen), table_path)
