@@ -11,8 +11,6 @@ from tests.table.help import rows_2d, samples_exactly
 @pytest.mark.parametrize("name", ["[a] {b,c} *?\\", "p%20q% é#'=1 a::b"])
 def test_the_life_of_a_table(spark, tmp_path, name):
     path, other = str(tmp_path / name / "t"), str(tmp_path / "a")
-    # Hadoop takes no name with a colon where it looks for patterns.
-    (tmp_path / "b:c").mkdir()
     rows_2d(spark, 1_000).write.parquet(path)
     # What the pattern `[a]` would find.
     rows_2d(spark, 10).write.parquet(other)

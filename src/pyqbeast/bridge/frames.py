@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from pyspark.sql.types import StructType
 from pyqbeast.bridge.jvm import java
 from pyqbeast.core.errors import InvalidInputError
 
+#: What makes a path a pattern to Hadoop, unless a backslash stands before it.
+_PATTERN = re.compile(r"[\[\]{}*?\\]")
 #: Up to Spark 4.1 times are in UTC without being asked for.
 _IN_UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
@@ -55,9 +58,8 @@ def parquet_frame(spark: SparkSession, *paths: str, schema: StructType | None = 
         paths: where they lie.
         schema: what to read; None for what the files say.
     """
-    # Looking for a pattern, even an escaped one, Hadoop fails at folders beside it whose names have a colon.
-    reader = spark.read.option("__globPaths__", "false")
-    return (reader.schema(schema) if schema else reader).parquet(*paths)
+    names = [_PATTERN.sub(r"\\\g<0>", path) for path in paths]
+    return (spark.read.schema(schema) if schema else spark.read).parquet(*names)
 
 
 def grouped(frame: DataFrame, groups: Sequence[str], *aggregates: Column) -> DataFrame:
