@@ -29,7 +29,7 @@ def test_a_dry_run_the_upgrade_and_once_more(golden, upgrade, table_path):
     assert planned.output.splitlines() == [
         f"would upgrade {path}:",
         "  revision 1: 14 files and 14 blocks changed, 0 blocks replicated",
-        "    3 replicated files dropped, 35027 bytes",
+        "    3 replicated files dropped, 35,027 bytes",
         "  setting qbeast.replicatedSet.1 removed",
     ]
     done = json.loads(upgrade(path, "--drop-replicated", "--output", "json").output)
