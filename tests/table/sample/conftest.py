@@ -39,6 +39,15 @@ def large(spark, tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
+def with_changes(spark, tmp_path_factory):
+    """A table of 5,000 rows that tells its changes, and has no deletion vectors; nobody changes it."""
+    path = str(tmp_path_factory.mktemp("sample") / "changes")
+    feed = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
+    save(rows_2d(spark, 5_000), path, **feed)
+    return path
+
+
+@pytest.fixture(scope="package")
 def weights(spark):
     """The weight of each row of `rows_2d` by its id, as Spark computes it of the rows themselves."""
     rows = rows_2d(spark, LARGE).select("id", F.hash("a", "b").alias("weight")).toArrow()

@@ -57,15 +57,6 @@ def test_no_setting_of_the_session_takes_files_their_blocks(spark, table_path):
     assert "OPTIMIZE" not in [info["operation"] for info in log_entries(table_path, "commitInfo")[:-1]]
 
 
-@pytest.fixture(scope="module")
-def with_changes(spark, tmp_path_factory):
-    """A table that tells its changes, and has no deletion vectors."""
-    path = str(tmp_path_factory.mktemp("blocks") / "changes")
-    given = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
-    save(rows_2d(spark, 3_000), path, **given)
-    return path
-
-
 @pytest.mark.parametrize("writers", ["0", "5"])
 def test_rows_that_delta_sorts_into_change_data_are_counted_right(spark, with_changes, table_path, writers):
     """A task then has several files open at once, or its rows come in another order."""
@@ -82,7 +73,7 @@ def test_rows_that_delta_sorts_into_change_data_are_counted_right(spark, with_ch
         told = stored[row["file"]]
         assert told["numRecords"] == row["n"]
         assert (told["minValues"]["id"], told["maxValues"]["id"]) == (row["low"], row["high"])
-    assert sum(row["n"] for row in counted) == 2_500
+    assert sum(row["n"] for row in counted) == 4_500
     report = QbeastTable.for_path(spark, table_path).verify("data")
     assert {problem.rule for problem in report.problems} <= {"no gap between levels", "leaf weight"}
     QbeastTable.for_path(spark, table_path).optimize(revision=0)

@@ -152,15 +152,6 @@ def test_once_inserted_rows_are_counted_they_show_that_they_are_light(spark, cop
         QbeastTable.for_path(spark, copied).optimize(revision=0)
 
 
-@pytest.fixture(scope="module")
-def with_changes(spark, tmp_path_factory):
-    """A table that tells its changes, and has no deletion vectors."""
-    path = str(tmp_path_factory.mktemp("chosen") / "changes")
-    feed = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "false"}
-    save(rows_2d(spark, 5_000), path, **feed)
-    return path
-
-
 @pytest.mark.parametrize("replaced", ["replaceUsing", "replaceWhere"])
 def test_rows_of_a_sample_replace_others_beside_their_changes(
     spark, with_changes, more, table_path, replaced
