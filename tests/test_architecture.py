@@ -111,7 +111,7 @@ ALLOWED = {
         "table.qbeast_table",
         "table.write",
     ],
-    "table.sql_functions": ["core", "table.locate", "table.maintain", "table.qbeast_table"],
+    "table.sql_functions": ["core", "bridge", "table.locate", "table.maintain", "table.qbeast_table"],
     "approximate.estimate": ["core"],
     "approximate.steps": ["core", "approximate.estimate"],
     "approximate": ["core", "bridge", "approximate.estimate", "approximate.steps"],

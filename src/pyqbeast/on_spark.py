@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from pyqbeast.approximate import sql_estimate
 from pyqbeast.approximate.answer import Estimate as Estimate
@@ -28,17 +27,19 @@ from pyqbeast.table.write.quantiles import compute_quantiles_for_column as compu
 from pyqbeast.tiledb.spark import data_source
 
 
-def _schema(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> StructType | None:
+def _bind(
+    spark: SparkSession, question: str, arguments: Mapping[str, Any]
+) -> python_callbacks.BoundQuestion | None:
     if question == "estimate":
-        return sql_estimate.schema(spark, arguments)
-    return sql_functions.schema(spark, question, arguments)
+        return sql_estimate.bind(spark, arguments)
+    return sql_functions.bind(spark, question, arguments)
 
 
 def _answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> DataFrame:
     if question == "estimate":
-        return sql_estimate.estimate(spark, arguments)
+        return sql_estimate.estimate(arguments)
     return sql_functions.answer(spark, question, arguments)
 
 
-python_callbacks.set_functions(writer.write, writer.configuration, _schema, _answer)
+python_callbacks.set_functions(writer.write, writer.configuration, _bind, _answer)
 session.when_attached(data_source.register)

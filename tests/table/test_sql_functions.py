@@ -120,6 +120,67 @@ def test_answers_are_worked_out_when_they_are_read_for_the_first_time(spark, tab
         poor.collect()
 
 
+def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, table):
+    """A name that means another table when rows are read, and a view made in another database, as in any query."""
+    spark.sql("CREATE DATABASE other")
+    rows_2d(spark, 100).write.format("qbeast").options(columnsToIndex="a,b").saveAsTable(f"other.{NAME}")
+    counted = "SELECT count(*) AS n FROM {}"
+    here, there = (spark.sql(counted.format(name)).first()["n"] for name in (NAME, f"other.{NAME}"))
+    questions = [
+        "SELECT n FROM qbeast_estimate('SELECT count(*) AS n FROM src')",
+        f"SELECT n FROM qbeast_estimate('{counted.format(NAME)}')",
+        f"SELECT element_count FROM qbeast_metrics('{NAME}')",
+        f"SELECT sum(element_count) AS held FROM qbeast_blocks('{NAME}')",
+    ]
+    spark.table(NAME).createOrReplaceTempView("src")
+    for number, question in enumerate(questions[1:]):
+        spark.sql(f"CREATE TEMP VIEW of_here{number} AS {question}")
+        spark.sql(f"CREATE VIEW kept_here{number} AS {question}")
+    frames = [spark.sql(question) for question in questions]
+    try:
+        spark.sql("USE other")
+        spark.table(f"other.{NAME}").createOrReplaceTempView("src")
+        assert [frame.first()[0] for frame in frames] == [here] * 4
+        assert [spark.sql(question).first()[0] for question in questions] == [there] * 4
+        for number in range(3):
+            assert spark.table(f"of_here{number}").first()[0] == here
+            assert spark.table(f"default.kept_here{number}").first()[0] == here
+    finally:
+        spark.sql("USE default")
+        for number in range(3):
+            spark.sql(f"DROP VIEW default.kept_here{number}")
+            spark.sql(f"DROP VIEW of_here{number}")
+        spark.sql("DROP VIEW src")
+        spark.sql("DROP DATABASE other CASCADE")
+
+
+def test_columns_of_an_answer_may_have_one_name(spark, table):
+    query = f"SELECT name, name, count(*) AS n FROM {NAME} GROUP BY name"
+    frame = spark.sql(f"SELECT * FROM qbeast_estimate('{query}', 0.5)")
+    assert frame.columns == ["name", "name", "n", "n_low", "n_high"]
+    assert all(row[0] == row[1] for row in frame.collect())
+
+
+def test_cached_answers_are_used_until_the_table_changes(spark, monkeypatch):
+    rows_2d(spark, 100).write.format("qbeast").options(columnsToIndex="a,b").saveAsTable("grows")
+    asked = []
+
+    def counted(*arguments, **given):
+        asked.append(given)
+        return pyqbeast.tolerance(*arguments, **given)
+
+    monkeypatch.setattr(sql_estimate, "tolerance", counted)
+    spark.sql("CACHE TABLE kept AS SELECT n FROM qbeast_estimate('SELECT count(*) AS n FROM grows')")
+    assert len(asked) == 1
+    assert spark.table("kept").first()["n"] == 100
+    assert len(asked) == 1
+    rows_2d(spark, 100).writeTo("grows").append()
+    assert spark.table("kept").first()["n"] == 200
+    spark.sql("UNCACHE TABLE kept")
+    spark.sql("DROP VIEW kept")
+    spark.sql("DROP TABLE grows")
+
+
 def sizes(figures):
     return {**figures, "quartiles": list(figures["quartiles"])}
 

@@ -6,25 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from pyqbeast import bridge
 from pyqbeast.approximate.tolerance import schema_of_answer, tolerance
+from pyqbeast.bridge.python_callbacks import BoundQuestion
 from pyqbeast.core.errors import InvalidInputError
 
 
-def schema(spark: SparkSession, arguments: Mapping[str, Any]) -> StructType:
-    """What the rows of `estimate` are like; its arguments. No job runs.
-
-    Raises:
-        InvalidInputError: as `estimate` does.
-        QbeastError: what `tolerance` raises before it reads rows.
-    """
-    return schema_of_answer(_query(spark, arguments), **_given(arguments))
-
-
-def estimate(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
-    """The rows that SQL gets.
+def bind(spark: SparkSession, arguments: Mapping[str, Any]) -> BoundQuestion:
+    """The query with the tables that its text names now, and what the rows of its answer are like. It reads no rows.
 
     Args:
         spark: the session that asks.
@@ -33,9 +23,23 @@ def estimate(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:
 
     Raises:
         InvalidInputError: `query` is no text.
+        QbeastError: what `tolerance` raises before it reads rows.
+    """
+    query = _query(spark, arguments)
+    given = _given(arguments)
+    return BoundQuestion(schema_of_answer(query, **given), query, {**given, "query": query})
+
+
+def estimate(arguments: Mapping[str, Any]) -> DataFrame:
+    """The rows that SQL gets.
+
+    Args:
+        arguments: as `bind` gives them.
+
+    Raises:
         QbeastError: what `tolerance` raises.
     """
-    return tolerance(_query(spark, arguments), **_given(arguments)).df
+    return tolerance(arguments["query"], **_given(arguments)).df
 
 
 def _query(spark: SparkSession, arguments: Mapping[str, Any]) -> DataFrame:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -23,14 +24,29 @@ ConfigureFunction = Callable[[DataFrame, Mapping[str, str]], Mapping[str, str]]
 #: What answers SQL's questions about an index: session, question, arguments by name.
 AnswerFunction = Callable[[SparkSession, str, Mapping[str, Any]], DataFrame]
 
-#: What tells the schema of such an answer, by the same arguments; None where the answer is a query that has yet to run.
-SchemaFunction = Callable[[SparkSession, str, Mapping[str, Any]], StructType | None]
+
+class BoundQuestion(NamedTuple):
+    """A question whose answer takes work, after its names were looked up: it is answered later.
+
+    Attributes:
+        schema: what the answer's rows are like.
+        about: what is asked about: the query, or the rows of the table.
+        arguments: those of the question. Where one named tables, that which it named takes its place.
+    """
+
+    schema: StructType
+    about: DataFrame
+    arguments: Mapping[str, Any]
+
+
+#: What looks up the names of such a question; None where the answer is a query that has yet to run.
+BindFunction = Callable[[SparkSession, str, Mapping[str, Any]], BoundQuestion | None]
 
 
 class _Functions(NamedTuple):
     write: WriteFunction
     configure: ConfigureFunction
-    schema: SchemaFunction
+    bind: BindFunction
     answer: AnswerFunction
 
 
@@ -38,14 +54,14 @@ _functions: _Functions | None = None
 
 
 def set_functions(
-    write: WriteFunction, configure: ConfigureFunction, schema: SchemaFunction, answer: AnswerFunction
+    write: WriteFunction, configure: ConfigureFunction, bind: BindFunction, answer: AnswerFunction
 ) -> None:
     """Sets the functions that write and answer.
 
     The package does this when it is imported, as `bridge` may not import `table`.
     """
     global _functions
-    _functions = _Functions(write, configure, schema, answer)
+    _functions = _Functions(write, configure, bind, answer)
 
 
 def _session(session: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
@@ -101,16 +117,26 @@ class _PythonCallbacks:
         configuration.update(_functions.configure(_frame(no_rows), json.loads(options)))
 
     @_answered
-    def schema(self, session: Any, question: str, arguments: Any, schema: Any) -> None:  # noqa: ANN401
+    def bind(self, session: Any, question: str, arguments: Any, bound: Any) -> None:  # noqa: ANN401
         assert _functions is not None
-        told = _functions.schema(_session(session), question, dict(arguments))
-        if told is not None:
-            schema.append(told.json())
+        found = _functions.bind(_session(session), question, dict(arguments))
+        if found is not None:
+            arguments.update(
+                {
+                    name: value._jdf if isinstance(value, DataFrame) else value
+                    for name, value in found.arguments.items()
+                }
+            )
+            bound.update({"schema": found.schema.json(), "about": found.about._jdf})
 
     @_answered
     def answer(self, session: Any, question: str, arguments: Any, answer: Any) -> None:  # noqa: ANN401
         assert _functions is not None
-        answer.append(_functions.answer(_session(session), question, dict(arguments))._jdf)
+        given = {
+            name: _frame(value) if isinstance(value, JavaObject) else value
+            for name, value in dict(arguments).items()
+        }
+        answer.append(_functions.answer(_session(session), question, given)._jdf)
 
 
 #: The gateway of the JVM in which the object is registered. A process has another one only after its JVM was

@@ -12,8 +12,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
+from pyqbeast.bridge.python_callbacks import BoundQuestion
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.table.locate import find_path
@@ -38,13 +38,15 @@ _SQL_TYPES = {
 }
 
 
-def schema(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> StructType | None:
-    """What the rows of an answer are like; the arguments and errors of `answer`.
+def bind(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> BoundQuestion | None:
+    """The question about the table that its text names now; the arguments and errors of `answer`.
 
     None for blocks: these are a query, which runs when it is read.
     """
-    QbeastTable.for_path(spark, _path(spark, question, arguments))
-    return None if question == "blocks" else _row(spark, IndexMetrics, {}).schema
+    table = QbeastTable.for_path(spark, _path(spark, question, arguments))
+    if question == "blocks":
+        return None
+    return BoundQuestion(_row(spark, IndexMetrics, {}).schema, table.df(), {"table": table.path})
 
 
 def answer(spark: SparkSession, question: str, arguments: Mapping[str, Any]) -> DataFrame:

@@ -1,10 +1,13 @@
 package io.pyqbeast.catalog;
 
-import io.pyqbeast.python.Bridge;
+import io.pyqbeast.python.BoundQuestion;
+import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.apache.spark.Dependency;
 import org.apache.spark.OneToOneDependency;
 import org.apache.spark.Partition;
@@ -14,10 +17,13 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.TableScan;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
@@ -25,28 +31,46 @@ import scala.collection.immutable.Seq;
 /**
  * What a table function answers. Spark analyses a query more often than it runs it: for EXPLAIN, for a schema, for a
  * view, and for each request of a client of Spark Connect. So the rows are worked out when they are read for the first
- * time, and then they are those of all readings of the analysed query.
+ * time, and then they are those of all readings of the analysed query. What its names stand for is settled before, as in
+ * any query.
  */
 final class Answer extends BaseRelation implements TableScan {
   /** Answers are short, so that Spark may send them to all executors for a join. */
   private static final long BYTES = 1 << 20;
 
   private final SparkSession session;
-  private final String function;
+  private final BoundQuestion question;
   private final StructType schema;
+  private final LogicalPlan about;
   private final Rows rows;
 
-  /** @param schema that of Python's answer, with whatever it says of nulls */
-  Answer(SparkSession session, String question, Map<String, Object> arguments, StructType schema) {
+  Answer(SparkSession session, BoundQuestion question) {
     this.session = session;
-    this.function = "qbeast_" + question;
-    this.schema = schema.asNullable();
+    this.question = question;
+    // Whatever Python's answer says of nulls.
+    this.schema = question.schema().asNullable();
+    this.about = LogicalPlans.pinned(LogicalPlans.bare(Frames.plan(question.about())));
     this.rows =
         new Rows(
             session.sparkContext(),
-            () ->
-                session.withActive(
-                    ScalaInterop.supplier(() -> rowsOf(Bridge.answer(session, question, arguments).to(this.schema)))));
+            () -> session.withActive(ScalaInterop.supplier(() -> rowsOf(numbered(question.answer()).to(numbered(schema))))));
+  }
+
+  /** Columns by their places, as two of them may have one name. */
+  private static Dataset<Row> numbered(org.apache.spark.sql.Dataset<Row> frame) {
+    return ((Dataset<Row>) frame).toDF(ScalaInterop.seq(List.of(numbers(frame.columns().length))));
+  }
+
+  private static StructType numbered(StructType schema) {
+    String[] names = numbers(schema.length());
+    return new StructType(
+        IntStream.range(0, names.length)
+            .mapToObj(at -> new StructField(names[at], schema.apply(at).dataType(), true, Metadata.empty()))
+            .toArray(StructField[]::new));
+  }
+
+  private static String[] numbers(int count) {
+    return IntStream.range(0, count).mapToObj(Integer::toString).toArray(String[]::new);
   }
 
   private static RDD<InternalRow> rowsOf(org.apache.spark.sql.Dataset<Row> frame) {
@@ -80,9 +104,27 @@ final class Answer extends BaseRelation implements TableScan {
     return (RDD<Row>) (RDD<?>) rows;
   }
 
+  /**
+   * Whether Spark may take the cached rows of one for the other: the same was asked about the same versions of the same
+   * tables.
+   */
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Answer answer
+        && session == answer.session
+        && question.question().equals(answer.question.question())
+        && question.given().equals(answer.question.given())
+        && about.sameResult(answer.about);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(question.question(), about.semanticHash());
+  }
+
   @Override
   public String toString() {
-    return function;
+    return "qbeast_" + question.question();
   }
 
   /** The rows of another RDD, which is made when Spark asks for its partitions: on the driver, to run a job. */

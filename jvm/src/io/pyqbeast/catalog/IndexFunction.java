@@ -1,8 +1,10 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Failure;
+import io.pyqbeast.python.BoundQuestion;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.NamingSession;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -19,7 +21,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.NumericType;
-import org.apache.spark.sql.types.StructType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 
@@ -68,12 +69,12 @@ public final class IndexFunction {
       }
       arguments.put(name, constant(name, isNamed ? ((NamedArgumentExpression) value).value() : value));
     }
-    SparkSession session = SparkSession.active();
-    StructType schema = Bridge.schemaOfAnswer(session, question, arguments);
+    SparkSession session = NamingSession.of(SparkSession.active());
+    BoundQuestion bound = Bridge.bound(session, question, arguments);
     return Frames.plan(
-        schema == null
+        bound == null
             ? Bridge.answer(session, question, arguments)
-            : session.baseRelationToDataFrame(new Answer(session, question, arguments, schema)));
+            : session.baseRelationToDataFrame(new Answer(session, bound)));
   }
 
   /** A text, a whole number or another number; null for NULL, which stands for an argument that is left out. */

@@ -59,13 +59,19 @@ public final class Bridge {
   }
 
   /**
-   * The schema of what Python will answer to a question that takes it work; null where the answer is a query that has
-   * yet to run.
+   * A question that takes Python work, with what its names stand for now; null where the answer is a query that has yet to
+   * run.
    */
-  public static StructType schemaOfAnswer(SparkSession session, String question, Map<String, Object> arguments) {
-    List<String> schema = new ArrayList<>();
-    check(python().schema(session, question, arguments, schema));
-    return schema.isEmpty() ? null : (StructType) DataType.fromJson(schema.get(0));
+  @SuppressWarnings("unchecked")
+  public static BoundQuestion bound(SparkSession session, String question, Map<String, Object> given) {
+    Map<String, Object> arguments = new HashMap<>(given);
+    Map<String, Object> bound = new HashMap<>();
+    check(python().bind(session, question, arguments, bound));
+    return bound.isEmpty()
+        ? null
+        : new BoundQuestion(
+            session, question, given, arguments, (StructType) DataType.fromJson((String) bound.get("schema")),
+            (Dataset<Row>) bound.get("about"));
   }
 
   /** What Python answers to a question about the index of a table. */

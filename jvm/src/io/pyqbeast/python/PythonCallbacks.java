@@ -31,17 +31,19 @@ public interface PythonCallbacks {
   PythonFailure configure(String options, Dataset<Row> noRows, Map<String, String> configuration);
 
   /**
-   * Tells the schema of an answer, and raises what can be known to be wrong without reading rows.
+   * Looks up the names of a question, and raises what can be known to be wrong without reading rows.
    *
-   * @param arguments as those of {@link #answer}
-   * @param schema takes it as JSON where the answer takes work; nothing where it is a query that has yet to run
+   * @param arguments as those of {@link #answer}; takes frames and paths in the place of the texts that name them
+   * @param bound takes, where the answer takes work, its "schema" as JSON and the frame that it is "about"; nothing where
+   *     the answer is a query that has yet to run
    */
-  PythonFailure schema(SparkSession session, String question, Map<String, Object> arguments, List<String> schema);
+  PythonFailure bind(
+      SparkSession session, String question, Map<String, Object> arguments, Map<String, Object> bound);
 
   /**
    * Answers what SQL asks of the index of a table.
    *
-   * @param arguments by name; null where none was given
+   * @param arguments by name; null where none was given; as {@code bind} has left them where the answer takes work
    * @param answer takes the one frame of the answer
    */
   PythonFailure answer(SparkSession session, String question, Map<String, Object> arguments, List<Dataset<Row>> answer);
