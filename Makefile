@@ -31,8 +31,8 @@ demo: setup ## Index real flights and compare samples with the exact answer
 test: check ## Check the code and run all tests
 	$(RUN) pytest -n 2 --dist worksteal
 
-test-fast: check ## Check the code and run the tests that need no JVM and no thousands of repetitions, for every commit
-	$(RUN) pytest -m "not jvm and not repetitions" -n 2 --dist worksteal
+test-fast: check ## Check the code and run the tests that need no JVM and no tenths of a second, for every commit
+	$(RUN) pytest -m "not jvm and not slow" -n 2 --dist worksteal
 
 test-scans: setup ## Run all tests, and read every version of their tables by pyqbeast.scan and by Spark
 	$(RUN) pytest --scans
@@ -41,7 +41,7 @@ test-scans: setup ## Run all tests, and read every version of their tables by py
 test-oldest: $(UV) ## Run the tests that need no JVM on the oldest Python and the oldest packages that pyproject.toml allows
 	@$(UV) venv --quiet --clear --python $(or $(OLDEST),3.10) .venv-oldest
 	@$(UV) pip install --quiet --python .venv-oldest --resolution lowest-direct -e '.[all]' --group dev 'pyparsing>=3.2,<3.3'
-	.venv-oldest/bin/python -m pytest -m "not jvm and not repetitions" -n 2
+	.venv-oldest/bin/python -m pytest -m "not jvm" -n 2
 
 # Older versions of PySpark leave sockets of their own open.
 test-spark: $(UV) ## Run all tests on another version of Spark: VERSION=4.0 or 4.1

@@ -97,6 +97,7 @@ assert cpu_seconds() >= before >= 0.8
 """
 
 
+@pytest.mark.slow
 def test_cpu_time_counts_processes_below_and_those_that_have_ended():
     subprocess.run([sys.executable, "-c", COUNTED], check=True)
 

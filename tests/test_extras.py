@@ -54,10 +54,12 @@ def import_all(names, allowed="", refused="", left_out="pyqbeast.nothing"):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_core_needs_numpy_only():
     import_all("pyqbeast.core", allowed="pyqbeast numpy")
 
 
+@pytest.mark.slow
 def test_what_reads_and_writes_files_needs_no_spark():
     """Logs, vectors, scans and arrays need no extra either."""
     import_all(
@@ -67,14 +69,17 @@ def test_what_reads_and_writes_files_needs_no_spark():
     )
 
 
+@pytest.mark.slow
 def test_pictures_need_no_spark():
     import_all("pyqbeast.plot", refused="pyspark py4j delta")
 
 
+@pytest.mark.slow
 def test_commands_load_without_spark():
     import_all("pyqbeast.cli", refused=OF_SPARK)
 
 
+@pytest.mark.slow
 def test_tables_on_spark_need_one_extra():
     import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} {FILTERS} pyqbeast.cli. pyqbeast.plot.draw.")
 
@@ -98,6 +103,7 @@ def test_a_scan_without_pandas_says_what_to_install(monkeypatch, golden):
         scan.to_pandas()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

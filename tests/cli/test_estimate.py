@@ -13,6 +13,7 @@ from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
 
 
+@pytest.mark.slow
 def test_an_estimate_beside_a_column_that_a_scan_cannot_read(pyqbeast, tmp_path):
     fields = [*fields_of(NUMBERS.schema), {"name": "v", "type": "variant", "metadata": {}}]
     commit(tmp_path, 0, PROTOCOL, metadata(fields), indexed_add(tmp_path / "a.parquet", NUMBERS))
@@ -30,6 +31,7 @@ def test_a_budget_that_is_none(pyqbeast, table, budget):
     assert len(found.stderr) < 1_000
 
 
+@pytest.mark.slow
 def test_estimates(pyqbeast, table):
     found = pyqbeast(
         "estimate", table, "avg(b)", "count(*) as n", "--where", "a < 500000", "--output", "json"

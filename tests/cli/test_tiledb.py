@@ -110,6 +110,7 @@ def test_errors_are_one_line_and_exit_code_one(golden, run, tmp_path):
     assert run("info", encrypted, "--encryption-key", KEY).exit_code == 0
 
 
+@pytest.mark.slow
 def test_names_move_no_cursor(run, tmp_path):
     """Nor do they end the command where the terminal's encoding lacks their letters."""
     uri = str(tmp_path / os.fsdecode(b"a\xff"))

@@ -60,6 +60,7 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.slow
 def test_a_process_without_spark(table):
     """Each command that only looks into a table, in one process."""
     commands = [
@@ -123,6 +124,7 @@ def test_figures_are_those_that_the_writer_told(pyqbeast, golden, name):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["info", "blocks", "plot", "sample", "estimate", "verify"])
 def test_a_table_that_delta_has_overwritten_by_partitions_is_not_indexed(pyqbeast, tmp_path, command):
     """Its properties still tell of an index, of rows that are gone."""
@@ -151,6 +153,7 @@ def without_latest(path):
     return path
 
 
+@pytest.mark.slow
 def test_pictures(pyqbeast, golden, table, tmp_path):
     array = golden("tiledb/sp_multifrag") / "array"
     for path, name in ((table, "page.html"), (array, "image.png"), (array, "image.svg")):
@@ -162,6 +165,7 @@ def test_pictures(pyqbeast, golden, table, tmp_path):
     assert ".html, .png or .svg" in done.output
 
 
+@pytest.mark.slow
 def test_a_page_takes_the_place_of_an_older_one_only(pyqbeast, golden, tmp_path, monkeypatch):
     """`index.html` is the name of many pages, and nobody has asked for it."""
     monkeypatch.chdir(tmp_path)
@@ -288,6 +292,7 @@ def test_only_rows_that_are_printed_are_converted(pyqbeast, table, monkeypatch):
         assert len(json.loads(printed)) == sum(seen) == limit
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
 @pytest.mark.parametrize("arguments", [["sample", "{}"], ["--version"]], ids=str)
 def test_a_full_disk_is_told_in_one_line(table, arguments):
@@ -479,6 +484,7 @@ def test_all_commands_are_on_the_page(pyqbeast):
     assert pyqbeast("--version").output.endswith(f" {version('pyqbeast')}\n")
 
 
+@pytest.mark.slow
 def test_what_the_demo_says_to_try_next(pyqbeast, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     flights = {
@@ -497,6 +503,7 @@ def test_what_the_demo_says_to_try_next(pyqbeast, tmp_path, monkeypatch):
     assert "pyqbeast plot 'my flights'" in next_steps("my flights")
 
 
+@pytest.mark.slow
 def test_the_flights_keep_what_is_missing():
     flights = read_flights()
     assert flights.num_rows == 336_776

@@ -39,6 +39,7 @@ def test_an_executor_that_could_not_be_killed_is_an_error():
         watch.join()
 
 
+@pytest.mark.slow
 def test_a_driver_that_ends_by_itself_was_not_killed(tmp_path, monkeypatch):
     start = subprocess.Popen
 

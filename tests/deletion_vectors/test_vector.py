@@ -257,6 +257,7 @@ def test_random_bytes_are_refused_or_read(data):
     read_or_refuse(data)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=100)
 def test_altered_bytes_are_refused_or_read(data):
@@ -277,6 +278,7 @@ def read_or_refuse(data):
     assert vector.max_row_index is None or vector.max_row_index in vector
 
 
+@pytest.mark.slow
 def test_forged_counts_take_no_memory():
     forged = [data for message, data in BROKEN if "count" in message or "truncated" in message]
     # In a process of its own, which may take 100 MB more than it has once everything is imported.

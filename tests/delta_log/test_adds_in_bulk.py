@@ -132,6 +132,7 @@ def test_bytes_that_are_no_text_are_left_too():
         assert adds_in_bulk.adds_in_bulk(Lines.of(line + b"\n" + line)) is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         hostile_texts([*READ, *OTHERS[:3]]).flatmap(damaged) | st.sampled_from([*OTHERS, *READ]),

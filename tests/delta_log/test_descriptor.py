@@ -192,6 +192,7 @@ VALUES = (
 )
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([INLINE, ON_DISK]), st.dictionaries(st.sampled_from(sorted(FIELDS)), VALUES, min_size=1)
 )

@@ -77,6 +77,7 @@ def memory():
 NAMES = [f"{0:020d}.json", f"{0:020d}.checkpoint.{'a' * 36}.json"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(TEXTS), max_size=2), hostile_texts(TEXTS), st.sampled_from(NAMES))
 def test_a_hostile_line_of_json_is_read_or_refused_in_a_short_message(memory, good, hostile, name):
     lines = [json.dumps(PROTOCOL), *good, hostile]
@@ -102,6 +103,7 @@ def test_what_says_nothing_of_the_table_may_hold_any_json(memory, value):
             read_snapshot(memory(NAMES[0], line.encode()))
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=40), st.sampled_from(NAMES))
 def test_bytes_that_are_no_text_are_refused_in_a_short_message(memory, content, name):
     read_all(memory(name, content))
@@ -131,6 +133,7 @@ SIDECARS = st.fixed_dictionaries({"path": st.sampled_from([*PATHS, *FITTING])})
 PROTOCOLS = st.sampled_from([PROTOCOL["protocol"], {"minReaderVersion": "3"}, {"readerFeatures": [7]}, 7])
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries({"add": ADDS | st.sampled_from(FITTING)}, optional={"protocol": PROTOCOLS})
     | st.fixed_dictionaries({"sidecar": SIDECARS | st.sampled_from(FITTING)})
@@ -145,6 +148,7 @@ def test_a_hostile_checkpoint_in_parquet_is_read_or_refused_in_a_short_message(m
     read_all(memory(f"{0:020d}.checkpoint.parquet", content.getvalue().to_pybytes()))
 
 
+@pytest.mark.slow
 @given(hostile_texts(['{"numRecords":7,"minValues":{"a":1},"maxValues":{"a":[2]},"nullCount":{"a":0}}']))
 def test_the_statistics_of_a_file_say_something_or_nothing(text):
     told = usable_statistics(text)

@@ -57,6 +57,7 @@ def test_statistics_of_another_kind_are_left_to_a_closer_look(text, at):
     assert not in_order(texts)[at]
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     st.lists(

@@ -57,6 +57,7 @@ def test_all_else_is_read_one_by_one(monkeypatch, text, at):
     assert alone == tags
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_what_is_read_at_once_is_what_is_read_one_by_one(data):
     revisions = st.sampled_from(["1", "7", "01", "0", "2", "-1", "1.0", "?"])

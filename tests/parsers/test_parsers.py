@@ -13,6 +13,7 @@ from tests.parsers.targets import targets
 TARGETS = targets()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_seed_is_refused(name):
     assert TARGETS[name].seeds

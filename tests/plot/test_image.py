@@ -22,6 +22,7 @@ from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dime
 from tests.scanning.tables import indexed_table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(13, 8), (8, 6.5)])
 @pytest.mark.parametrize("longest", [1, 6, 19, 25, 40])
 def test_labels_do_not_lie_over_each_other(size, longest):
@@ -43,6 +44,7 @@ def test_labels_do_not_lie_over_each_other(size, longest):
             assert not before.overlaps(behind)
 
 
+@pytest.mark.slow
 def test_what_is_counted_has_whole_numbers_on_its_axis(tmp_path):
     """Levels, files, and deleted rows, where there is one or two of them."""
     # Bokeh takes over a second to import: not in each process that collects tests.
@@ -78,6 +80,7 @@ def test_the_map_of_a_table_tells_the_values_of_two_columns(golden, name):
         assert side.get_ticklabels()
 
 
+@pytest.mark.slow
 def test_long_names_are_shown_within_the_image_and_their_axis(golden):
     """The title is wrapped, and what has no place on a line is left out of the middle of a name."""
     long = "pickup_location_id_" * 12
@@ -133,6 +136,7 @@ def of_many_letters(tmp_path):
     return uri
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_letters_that_no_font_has(of_many_letters, tmp_path, monkeypatch):
     monkeypatch.setattr(fonts, "_OTHERS", ())

@@ -120,6 +120,7 @@ def test_what_is_read_is_in_the_tables_too(html):
     assert re.search(r"<td[^>]*>1 %</td><td[^>]*>1</td><td[^>]*>28.2 kB</td><td[^>]*>3.97 %</td>", html)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_texts(tmp_path):
     name = "</script><img src=x onerror=alert(1)>{{data}}&amp;"
     table = indexed_table(
@@ -133,6 +134,7 @@ def test_hostile_names_are_texts(tmp_path):
     assert list(data["answers"]) == [f"n, {name} = {name}"]
 
 
+@pytest.mark.slow
 def test_half_a_character_is_written_out(golden, tmp_path):
     """JSON may hold it, in what a commit says of itself and in a column's name; UTF-8 has no place for it."""
     table = shutil.copytree(golden("qbeast/a_linear2d") / "table", tmp_path / "t")
@@ -155,6 +157,7 @@ def test_half_a_character_is_written_out(golden, tmp_path):
     assert "a\\ud800" in (tmp_path / "a.svg").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_picture_in_the_home_directory(golden, tmp_path, monkeypatch):
     """A table or an array may be named by `~` too."""
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -170,6 +173,7 @@ def test_a_picture_in_the_home_directory(golden, tmp_path, monkeypatch):
     assert not any((tmp_path / "~").iterdir())
 
 
+@pytest.mark.slow
 def test_an_image_shows_names_as_they_are(tmp_path):
     """A dollar begins no formula, and what no XML may hold, and no font has, is written out."""
     name = "usd_$_\\x$ a\x01b\x1b"
@@ -187,6 +191,7 @@ def test_an_image_shows_names_as_they_are(tmp_path):
         assert each.replace("\x01", r"\x01").replace("\x1b", r"\x1b") in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Datatype.INT32, Datatype.FLOAT64])
 def test_an_image_shows_tiles_of_one_cell(tmp_path, kind):
     """Their first cell is their last one too, so that a rectangle between the two has no area."""
@@ -203,6 +208,7 @@ def test_an_image_shows_tiles_of_one_cell(tmp_path, kind):
     assert tiles["half_cells"] == [0.5 if kind is Datatype.INT32 else 0.0] * 2
 
 
+@pytest.mark.slow
 def test_a_path_that_is_no_utf_8(tmp_path):
     uri = str(tmp_path / os.fsdecode(b"a\xff"))
     create_array(uri, one_dimension(attribute("v", Datatype.INT32)))
@@ -228,6 +234,7 @@ def test_an_answer_of_a_scan(golden):
     assert told["fraction"] == [estimate.fraction]
 
 
+@pytest.mark.slow
 def test_an_answer_narrows_step_by_step(golden):
     steps = [
         Estimated(["day", "m", "m_low", "m_high"], rows, f, int(1000 * f), 1000, 0.95)
@@ -249,6 +256,7 @@ def test_an_answer_narrows_step_by_step(golden):
     assert [a["value"] for a in page.of("option") if "day" in a["value"]] == ["m, day = 1", "m, day = 2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -262,17 +270,20 @@ def test_pages_of_all_kinds_of_tables(made, name):
     assert "NaN" not in data
 
 
+@pytest.mark.slow
 def test_an_image_of_a_table(golden, tmp_path):
     plot.image(golden("qbeast/c_ts_decimal_nulls") / "table", tmp_path / "image.png")
     assert (tmp_path / "image.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_files_of_an_older_format(golden):
     """With cubes that it holds twice."""
     path = golden("qbeast_old/o3_replicated") / "table"
     assert json.loads(Elements(plot.page(path).html).texts["data"])["trees"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -291,12 +302,14 @@ def test_all_kinds_of_arrays(golden, tmp_path, name):
     assert (tmp_path / "image.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_table_without_rows(tmp_path):
     page = plot.page(table_of_blocks(tmp_path / "table", 0)).html
     assert json.loads(Elements(page).texts["data"])["trees"] == []
     plot.image(tmp_path / "table", tmp_path / "image.svg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given", [{"version": 0}, {"estimates": [1]}, {"storage_options": {"key": "x"}}], ids=str
 )
@@ -311,6 +324,7 @@ def test_an_array_has_nothing_of_what_only_tables_have(golden, tmp_path, given):
     assert plot.page(uri, version=None, estimates=[], storage_options={}).html
 
 
+@pytest.mark.slow
 def test_rows_that_the_log_does_not_count_are_told(tmp_path):
     parts = [pa.table({"id": pa.array(range(start, start + 20), pa.int64())}) for start in (0, 20)]
     adds = [indexed_add(tmp_path / f"{number}.parquet", part) for number, part in enumerate(parts)]
@@ -329,6 +343,7 @@ def test_deleted_rows_of_cubes_are_told(made, name, sections):
     assert made(name).html.count("Cubes count the deleted rows that files still hold.</p>") == sections
 
 
+@pytest.mark.slow
 def test_an_older_version(golden):
     path = golden("qbeast/d_append_revisions") / "table"
     assert "<dt>Version</dt><dd>1</dd>" in plot.page(path, version=1).html
@@ -336,6 +351,7 @@ def test_an_older_version(golden):
         plot.page(path, version=9)
 
 
+@pytest.mark.slow
 def test_an_image_is_the_same_each_time(golden, tmp_path):
     path = golden("qbeast/a_linear2d") / "table"
     for name in ("one.svg", "two.svg"):

@@ -31,6 +31,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(KINDS).flatmap(lambda kind: st.lists(st.tuples(kind, kind).map(sorted), min_size=1)))
 def test_a_range_of_steps_reads_what_holds_a_value_between_them(pairs):
     scale = Scale.over([bound for pair in pairs for bound in pair])

@@ -60,6 +60,7 @@ def test_nobody_who_has_ended_passes_a_gate(tmp_path):
         ended(tmp_path).pass_gate("GO")
 
 
+@pytest.mark.slow
 def test_each_answer_before_another_call_is_in_a_trace():
     """Traces of the model call again what has failed or lost."""
     again = set()

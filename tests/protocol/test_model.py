@@ -17,6 +17,7 @@ def told(found: Found) -> str:
     return "\n".join(["", found.problem, *found.trace])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", [Protocol, WriteSerializable])
 @pytest.mark.parametrize("table", TRIED)
 def test_two_writers_with_a_fault_and_a_crash(table, protocol):
@@ -27,6 +28,7 @@ def test_two_writers_with_a_fault_and_a_crash(table, protocol):
         assert not found.problem, (names, told(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TRIED)
 def test_three_writers(table):
     """Each with an operation of its own; `make protocol` lets several do the same."""
@@ -63,6 +65,7 @@ def test_the_page_on_concurrency_says_what_the_model_does(table):
     assert compared > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", bugs.PROTOCOLS)
 def test_a_mistake_of_all_is_found(protocol):
     def is_found(names):

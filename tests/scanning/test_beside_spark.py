@@ -43,12 +43,14 @@ def rows_of(folder):
     return scan.to_arrow(), scan.sample(FRACTION).to_arrow()
 
 
+@pytest.mark.slow
 def test_rows_that_are_the_same_are_counted(beside, folder):
     beside.compare_tables(spark_of(*rows_of(folder)), folder)
     beside.end()
     assert beside.versions["compared"] == 1
 
 
+@pytest.mark.slow
 def test_another_row_outside_of_the_sample_is_a_difference(beside, folder):
     rows, sample = rows_of(folder)
     sampled = sample.to_pylist()

@@ -48,12 +48,6 @@ def scan(path):
     return pyqbeast.scan(path)
 
 
-def test_a_list_of_many_values(scan):
-    many = ",".join(map(str, range(100_000, 105_000)))
-    assert scan.where(f"id IN ({many}, 7)").to_arrow()["id"].to_pylist() == [7]
-    assert scan.where(f"id NOT IN ({many}, 7)").to_arrow().num_rows == 998 + 500
-
-
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory):
     """A table of a few numbers, nulls and NaN as columns of each type."""
@@ -134,6 +128,7 @@ def test_a_list_is_what_its_comparisons_are(scan, values, word):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
@@ -197,6 +192,7 @@ def test_as_many_comparisons_as_there_may_be(scan, word):
     )
 
 
+@pytest.mark.slow
 def test_as_many_comparisons_one_after_the_other_as_there_may_be(scan):
     right = scan.where("id >= 0").to_arrow()
     for _ in range(1_000):
@@ -204,6 +200,7 @@ def test_as_many_comparisons_one_after_the_other_as_there_may_be(scan):
     assert scan.to_arrow() == right
 
 
+@pytest.mark.slow
 def test_expressions_of_some_thousand_comparisons_and_long_lists(scan):
     ids = [pc.field("id") == i for i in range(100, 2_000)]
     assert scan.where(reduce(or_, ids)).files() == scan.where("id BETWEEN 100 AND 1999").files()
@@ -215,6 +212,7 @@ MANY_PARENTHESES = "(" * 20_000
 S = pc.field("s")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "condition",
     [

@@ -118,6 +118,7 @@ def verdicts(condition, statistics):
     ).to_pylist()
 
 
+@pytest.mark.slow
 @given(CONDITIONS, FILES, st.sets(st.sampled_from(list(COLUMNS)), max_size=2))
 @example("t > '2024-01-01'", [[1]], set())
 @example("NOT (n IN (2, 0))", [[2, 2], [0], [None, 2]], set())
@@ -133,6 +134,7 @@ def test_a_file_with_rows_is_never_left_out(condition, files, lacking):
 CAST = re.compile(r"\b(b|f|1\.5|9999999999|0\.005)\b")
 
 
+@pytest.mark.slow
 @given(CONDITIONS.filter(lambda text: not CAST.search(text)), FILES)
 def test_bounds_tell_at_least_what_pyarrow_finds_in_them(condition, files):
     rows = Predicate.of(condition, SCHEMA).rows
@@ -313,6 +315,7 @@ def cut_by_old_delta(text):
     return re.sub("[\ud800-\udbff]$", "?", units[:end].decode("utf-16-be", "surrogatepass")) + "\ufffd"
 
 
+@pytest.mark.slow
 @given(
     st.text("ab?\uffff\ufffd\U0001f33c\U0010fffe", min_size=28, max_size=36)
     | st.text(st.characters(codec="utf-8", max_codepoint=0x10FFFE), max_size=4).map(("a" * 31).__add__)

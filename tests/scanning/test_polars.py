@@ -98,6 +98,7 @@ def test_files_and_row_groups_are_left_out(table, opened, condition, rows):
     assert sum(map(sum, opened)) == rows
 
 
+@pytest.mark.slow
 def test_a_condition_that_would_be_too_much_for_arrow_is_left_to_polars(table):
     either = [pl.col("id") == i for i in range(10, 10 + 2**12)]
     while len(either) > 1:  # no deeper than Python's reader of JSON goes

@@ -36,6 +36,7 @@ GOLDEN = [
 NOT_SAID = ("like",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDEN)
 def test_rows_are_those_that_the_writer_read(golden, name):
     folder = golden(name)
@@ -114,6 +115,7 @@ def test_days_that_pandas_has_not_are_told_by_their_column(tmp_path):
     assert scan.select(["id"]).to_pandas()["id"].tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_no_spark_and_no_java(golden):
     script = """
 import sys, pyqbeast
@@ -167,6 +169,7 @@ def test_a_path_in_the_log_that_goes_around(tmp_path, path):
     assert (scan.verify().problems, scan.verify().notes) == ((), ())
 
 
+@pytest.mark.slow
 def test_a_vector_far_larger_than_its_file_costs_no_memory(tmp_path):
     """It takes a megabyte in the log to name four billion rows. Nothing but the file itself says how many it has."""
     vector = DeletionVector(range(2**32)).to_inline()

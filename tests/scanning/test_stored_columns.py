@@ -95,6 +95,7 @@ def test_an_id_inside_a_column_is_one_of_the_file(kind):
     assert has_ids([pa.field("id", pa.int64()), pa.field("inside", kind)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored_as", [str, str.upper])
 def test_a_file_of_thousands_of_columns(tmp_path, stored_as):
     names = [f"c{number}" for number in range(4_000)]

@@ -188,6 +188,7 @@ def test_a_store_that_cannot_be_opened(monkeypatch, opened):
         opened("hdfs://name/t")
 
 
+@pytest.mark.slow
 def test_a_web_server(golden):
     folder = golden("qbeast/a_linear2d")
     with serve(folder) as server:
@@ -405,6 +406,7 @@ def test_files_of_a_shallow_clone_are_listed_together(tmp_path, monkeypatch, may
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url", ["zip://table::{}", "zip://table/::file://{}", "zip://table::memory://a/chained.zip"]
 )

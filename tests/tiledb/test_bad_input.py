@@ -98,6 +98,7 @@ def test_much_memory_is_noticed():
         np.ones(MOST_BYTES // 4, np.int8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("array_name", golden_arrays())
 def test_damaged_files_are_read_or_refused_in_little_memory(golden, tmp_path, array_name):
     folder = golden(array_name)
@@ -333,6 +334,7 @@ TIMES = [datetime.date(1, 1, 1), np.datetime64("2020")]
 VALUES = [*NUMBERS, *TIMES, "\udc80", b"\xff", None, True, DEEP, {"a": 1}, (1, 2), object()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["sp_enum", "sp_strdim", "sp_nullable", "de_var_nullable"])
 def test_arguments_of_any_kind_are_taken_or_refused_as_input(golden, case):
     """Whatever stands where a name, an operator or a value belongs."""

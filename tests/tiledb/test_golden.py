@@ -32,6 +32,7 @@ def _timestamp(read):
     return tuple(stamp) if isinstance(stamp, list) else stamp
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _cases("tiledb/*/*.json", "tiledb_old/*/*.json"))
 def test_equals_libtiledb(golden, case):
     record = golden(str(Path(case).parent)) / Path(case).name

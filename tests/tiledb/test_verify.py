@@ -28,6 +28,7 @@ from tests.tiledb.arrays import consolidate, golden_arrays, one_dimension
 from tests.tiledb.encrypted import ENCRYPTED, KEY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", golden_arrays())
 def test_golden_arrays_are_in_order(golden, name):
     report = verify(tiledb.open_array(golden(name), encryption_key=KEY if ENCRYPTED in name else None))

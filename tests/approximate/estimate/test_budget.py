@@ -30,6 +30,7 @@ def files_of(rows):
     return FileCosts(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
+@pytest.mark.slow
 @given(FILES, WANTED, st.booleans())
 @settings(max_examples=300)
 def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
@@ -49,6 +50,7 @@ def test_the_budget_holds_whatever_is_wanted(rows, wanted, mergeable):
     assert mergeable or step.start == WEIGHT_MIN
 
 
+@pytest.mark.slow
 @given(FILES, st.floats(0.0001, 0.9999))
 @settings(max_examples=200)
 def test_a_step_reads_what_was_asked_and_all_that_comes_with_it(rows, share):

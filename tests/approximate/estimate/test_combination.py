@@ -63,6 +63,7 @@ def in_python(term, values):
     return values[term.number] if isinstance(term, Part) else term
 
 
+@pytest.mark.slow
 @given(TERMS, NUMBERS, NUMBERS)
 def test_a_term_is_the_arithmetic_that_it_says(term, first, second):
     found = combined(term, [np.array([first]), np.array([second])])
@@ -74,6 +75,7 @@ def test_a_term_is_the_arithmetic_that_it_says(term, first, second):
         assert found[0] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(TERMS, NUMBERS, NUMBERS)
 def test_slopes_are_those_of_small_steps(term, first, second):
     at = np.array([first, second])
@@ -93,6 +95,7 @@ def test_infinite_parts_move_a_term_without_a_warning():
         assert moved(term, values, values).shape == (1,)
 
 
+@pytest.mark.slow
 @given(POLYNOMIALS, *[NUMBERS] * 4)
 def test_products_move_a_term_by_no_more_than_is_said_beyond_its_slopes(
     term, first, second, by_first, by_second
@@ -217,6 +220,7 @@ MEANS = (MEAN, Aggregate("avg", ("b",)))
 THERE, BACK = (Operation("/", Part(first), Part(1 - first)) for first in (0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [1.0, 2.0, 3.0])
 @pytest.mark.parametrize(
     "term",
@@ -283,6 +287,7 @@ def test_only_four_signs_combine():
 SPANS = st.tuples(st.integers(-5, 5), st.integers(0, 4)).map(lambda span: (span[0], span[0] + span[1]))
 
 
+@pytest.mark.slow
 @given(st.data(), TERMS, SPANS, SPANS)
 def test_a_term_lies_between_what_follows_from_its_parts(data, term, first, second):
     ends = [[np.array([float(span[at])]) for span in (first, second)] for at in (0, 1)]
@@ -385,7 +390,7 @@ def quartile_rows(name, rng):
     return key, rng.gamma(2, 1, KEYS)[key] * rng.weibull(8, len(key))
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["heavy", "held out"])
 def test_the_bounds_of_a_ratio_of_percentiles_hold(name):
     """1,000 repetitions; of bounds of 94 % fewer hold once in 2,000 times. Wider than needed: only too few may hold."""

@@ -27,7 +27,7 @@ from tests.approximate.estimate.populations import (
     samples,
 )
 
-pytestmark = pytest.mark.repetitions
+pytestmark = pytest.mark.slow
 
 FEW = ("count", "sum", "avg")
 

@@ -40,6 +40,7 @@ def states(days, rng):
         yield State(AXES, empty.groups, sums, empty.spans)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_the_bounds_hold_as_often_as_they_say(name):
     rng = np.random.default_rng(5)

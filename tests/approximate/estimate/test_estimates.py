@@ -112,6 +112,7 @@ def test_bounds_of_counts_do_not_begin_where_the_sample_has_made_them_large():
     assert 0.94 <= held.mean() <= 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_listed", [True, False])
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995])
 def test_bounds_of_few_keys_hold_where_most_rows_were_read(fraction, is_listed):
@@ -125,6 +126,7 @@ def test_bounds_of_few_keys_hold_where_most_rows_were_read(fraction, is_listed):
         assert (high == np.round(high)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "fraction"),
     [

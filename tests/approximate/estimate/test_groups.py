@@ -40,6 +40,7 @@ def sampled(fraction, rng):
     return state, keys[~np.isin(np.arange(len(keys)), found)].sum() / keys.sum()
 
 
+@pytest.mark.slow
 def test_the_unseen_share_is_about_right():
     rng = np.random.default_rng(1)
     said, true = zip(
@@ -102,6 +103,7 @@ def largest_missing(keys, rows, fraction, rng):
     return (missing * keys).max(axis=1), (missing * keys * rows).max(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_no_missing_group_is_larger_than_said(name):
     rng = np.random.default_rng(7)

@@ -24,7 +24,7 @@ from tests.approximate.estimate.populations import (
 )
 from tests.approximate.estimate.progressions import run
 
-pytestmark = pytest.mark.repetitions
+pytestmark = pytest.mark.slow
 
 KINDS = {kind: aggregate for kind, aggregate in (AGGREGATES | COMBINED).items() if kind not in ("sd", "corr")}
 EVEN_KEYS = [name for name in JOINS if name != "heavy join"]

@@ -35,6 +35,7 @@ def statistics_of(rows, kinds):
     return found
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_file_is_left_out_only_if_all_its_groups_are_listed(data):
     kinds = data.draw(KINDS)

@@ -52,7 +52,7 @@ def test_the_group_of_nan_finds_its_grid():
     assert grid_of_groups(thresholds, state.groups)[:, 0].tolist() == [0.0, 1.0, 2.0]
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "p", "keys"),
     [
@@ -96,6 +96,7 @@ def one_group(p, values, grid):
     return aggregate, state
 
 
+@pytest.mark.slow
 def test_a_grid_beside_the_percentile_gives_no_answer():
     """Neither does a group without one, which came after the first step."""
     for grid in (np.linspace(2, 3, 41), np.linspace(-2, -1, 41), np.full(41, np.nan)):

@@ -150,6 +150,7 @@ CONDITIONS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.data(), BOUNDS, CONDITIONS | st.none(), st.none() | st.integers(1, 4), st.booleans())
 def test_what_is_sure_holds_wherever_the_truth_lies(data, bounds, condition, limit, ascending):
     selection = Selection(condition, AVG if limit else None, ascending=ascending, limit=limit)
@@ -177,6 +178,7 @@ def compared(comparison, left, right, apart=None, status=Status.BOUNDED):
     return verdict_of(Selection(comparison), estimates, nulls, np.full(len(left), 1e3), COMPLETE)
 
 
+@pytest.mark.slow
 @given(st.data(), BOUNDS, st.sampled_from(SIGNS), st.sampled_from([OTHER, LARGEST]))
 def test_what_is_sure_of_two_estimates_holds_wherever_both_lie(data, left, sign, other):
     right = data.draw(
@@ -359,7 +361,7 @@ def test_the_fewer_of_the_candidates_are_shown_the_more_each_bound_has_to_hold()
     assert level(0, shown=10, possible=500) == level(1_000, shown=0, possible=500) == 0.95
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["heavy", "clusters", "held out"])
 def test_the_sure_groups_belong_and_the_impossible_do_not(name):
     """Both statements about all groups at once: of 1,000 at least 915.

@@ -10,7 +10,7 @@ from pyqbeast.approximate.estimate.stopping import PILOT_KEYS
 from tests.approximate.estimate.populations import AGGREGATES, as_state, population, samples
 from tests.approximate.estimate.progressions import run
 
-pytestmark = pytest.mark.repetitions
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", ["ln1", "clz50", "hold"])

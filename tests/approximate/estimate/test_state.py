@@ -70,6 +70,7 @@ def content(state):
     }
 
 
+@pytest.mark.slow
 @given(ROWS, ROWS, ROWS)
 @settings(max_examples=60)
 def test_steps_add_up_in_any_order(first, second, third):
@@ -81,6 +82,7 @@ def test_steps_add_up_in_any_order(first, second, third):
     assert content(merge(merge(c, a), b)) == together
 
 
+@pytest.mark.slow
 @given(st.lists(ROW, min_size=1, max_size=30), st.integers(0, 30))
 @settings(max_examples=60)
 def test_all_rows_give_the_exact_answer(rows, cut):
@@ -145,6 +147,7 @@ def test_many_groups_come_in_fewer_buckets_and_add_up_with_few():
         np.testing.assert_array_equal(found.spans, right.spans)
 
 
+@pytest.mark.slow
 def test_a_centre_saves_a_small_variance_of_large_values():
     rng = np.random.default_rng(2)
     y = 1e9 + rng.normal(0, 0.01, 5_000)
@@ -205,6 +208,7 @@ def test_a_centre_is_near_the_mean(mean, variance, centre):
     assert centre_near(mean, variance) == centre
 
 
+@pytest.mark.slow
 def test_a_column_of_one_value_does_not_vary():
     """The squares of 7.3 about another number would leave something of the order of 1e-8."""
     rows = [

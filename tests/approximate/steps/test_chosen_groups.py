@@ -61,6 +61,7 @@ def bounds_of(table, selection):
     return low, high, value >= np.sort(value)[-10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", [FIRST, HIGH], ids=["first", "having"])
 def test_bounds_of_chosen_groups_hold_as_often_as_they_say(selection):
     """All groups are alike, so that those in the answer are there by chance alone."""

@@ -95,6 +95,7 @@ TOLD = NumberLimits(
 )
 
 
+@pytest.mark.slow
 def test_averages_of_decimals_of_rare_groups_are_read_where_they_lie():
     table = Shops(TOLD)
     progress = Progress(table)

@@ -14,6 +14,7 @@ from pyqbeast.approximate.steps.progress import Progress
 from tests.approximate.steps.rows import Groups
 
 
+@pytest.mark.slow
 def test_a_sample_that_would_have_too_many_groups_is_not_read():
     """Four thousand rows are read, then eight times as many, and not again eight times."""
     progress = Progress(Groups(rows=10_000_000, groups=5_000_000, files=10_000))
@@ -29,6 +30,7 @@ def test_as_many_groups_as_a_sample_has_seen_often_are_no_reason_to_read_all():
     assert progress.fraction < 0.5
 
 
+@pytest.mark.slow
 def test_all_rows_of_a_group_need_no_buckets():
     """Where the first rows cost too much to begin again, the rest is added to them."""
     table = Groups(rows=40_000, groups=20_000, files=4)

@@ -88,6 +88,7 @@ def test_the_query_is_run_where_its_bytes_are_left():
     assert read((SUM,), math.inf, Goal(0.05), overflows_at={SUM: 1e17})[1] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", ["exact_below", "overflows_at"])
 def test_what_all_rows_tell_first(limits):
     """The sample has found the sum to be just below the limit."""

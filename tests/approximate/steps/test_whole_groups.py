@@ -141,6 +141,7 @@ def test_rare_groups_are_read_where_they_lie_and_are_exact():
     assert progress.fraction < 0.5
 
 
+@pytest.mark.slow
 def test_groups_that_are_seen_through_few_keys_are_read_to_the_end():
     """All of them are in the sample, so that the list is complete before."""
     table = Table([20_000] * 10 + [60] * 10)
@@ -162,6 +163,7 @@ class Ratios(Table):
         self.known = KnownBounds(1, {"y": (0.0, float(self.y.max())), "b": (0.0, 1.0)})
 
 
+@pytest.mark.slow
 def test_rare_groups_whose_divisor_is_zero_in_the_sample_are_read_where_they_lie():
     """All rows may hold another one. Of large groups one would not be missed, so the query is run in full for them."""
     table = Ratios([60_000] * 10 + [60] * 10, ones=20)
@@ -283,7 +285,7 @@ def held_bounds(values, repetitions):
     return held, exact
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 @pytest.mark.parametrize("values", ["heavy", "held out"])
 def test_the_bounds_of_large_groups_hold_as_often_as_they_say(values):
     """Of 1,000 bounds 915 to 984: fewer of 94 %, and more of 96.5 %, are so once in 2,000 times."""
@@ -292,6 +294,7 @@ def test_the_bounds_of_large_groups_hold_as_often_as_they_say(values):
     assert 915 <= held <= 984
 
 
+@pytest.mark.slow
 def test_rows_of_large_groups_in_the_files_of_rare_ones_would_bias_them(monkeypatch):
     """Guards the test above: adding up all that was read fails."""
     monkeypatch.setattr(progress_module, "without", lambda state, groups: state)

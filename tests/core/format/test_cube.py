@@ -90,6 +90,7 @@ def test_bounds_of_a_published_cube():
     assert CubeId.containing((0.66, 0.83), 3).bounds() == ((0.625, 0.75), (0.75, 0.875))
 
 
+@pytest.mark.slow
 @given(points_with_depth())
 def test_a_point_lies_in_its_cube_and_in_every_ancestor(case):
     point, depth = case
@@ -108,6 +109,7 @@ def test_a_cube_that_is_no_wider_than_a_number_holds_its_point(depth):
         assert not contains(cube, (0.123, 0.456)), x
 
 
+@pytest.mark.slow
 @given(points_with_depth())
 def test_exactly_one_child_holds_a_point_of_its_parent(case):
     point, depth = case
@@ -115,6 +117,7 @@ def test_exactly_one_child_holds_a_point_of_its_parent(case):
     assert holding == [CubeId.containing(point, depth + 1)]
 
 
+@pytest.mark.slow
 @given(cubes())
 def test_an_id_leads_back(cube):
     assert CubeId.from_string(cube.to_string(), cube.dimensions) == cube
@@ -129,6 +132,7 @@ def test_a_child_extends_its_parent(cube, index):
     assert child.ancestors() == [cube, *cube.ancestors()]
 
 
+@pytest.mark.slow
 @given(st.lists(cubes(dimensions=2), max_size=30))
 def test_an_ancestor_comes_right_before_its_subtree(found):
     ordered = sorted(set(found))

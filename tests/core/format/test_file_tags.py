@@ -129,6 +129,7 @@ def test_a_file_with_broken_tags_counts_as_not_indexed(revision, blocks):
 weights = st.tuples(st.integers(WEIGHT_MIN, WEIGHT_MAX), st.integers(WEIGHT_MIN, WEIGHT_MAX)).map(sorted)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(cubes(dimensions=2), weights, st.integers(0, 2**40), st.booleans()), min_size=1))
 def test_what_is_written_reads_back(parts):
     blocks = [Block(cube, low, high, count, flag) for cube, (low, high), count, flag in parts]

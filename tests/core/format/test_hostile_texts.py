@@ -47,6 +47,7 @@ def use(revision):
             taken(one.merge, other, random.Random(1), refusal=FormatError)
 
 
+@pytest.mark.slow
 @given(hostile_texts(REVISIONS))
 def test_a_revision_is_taken_or_refused(text):
     revision = taken(Revision.from_json, text, refusal=FormatError)
@@ -58,6 +59,7 @@ KEYS = st.sampled_from(["qbeast.revision.1", "qbeast.revision.x", "qbeast.lastRe
 NUMBERS = st.sampled_from(["1", " 1", "+1", "1_0", "٥", "-1", "9" * 5_000])
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, hostile_texts(REVISIONS) | NUMBERS))
 def test_a_configuration_is_always_taken(configuration):
     found = revisions_from_configuration(configuration)
@@ -66,6 +68,7 @@ def test_a_configuration_is_always_taken(configuration):
         assert f"qbeast.revision.{key}" in configuration
 
 
+@pytest.mark.slow
 @given(HOSTILE_TAGS)
 def test_tags_are_always_taken(tags):
     found = parse_tags(tags, {1: 2, 7: 3}.get)
@@ -85,6 +88,7 @@ def test_what_is_no_map_of_texts_is_not_indexed(tags):
     assert parse_tags(tags, {1: 2}.get).blocks == ()
 
 
+@pytest.mark.slow
 @given(hostile_texts(['{"write":"w1","rows":7}']))
 def test_the_rows_of_keys_are_always_taken(text):
     found = parse_key_frequency({TAG_KEY_ROWS: text})
@@ -113,6 +117,7 @@ TRANSFORMERS = [
 ]
 
 
+@pytest.mark.slow
 @given(hostile_texts([text.replace("'", '"') for text in STATISTICS]).flatmap(damaged), st.booleans())
 def test_column_statistics_are_taken_or_refused(text, single_quoted):
     text = text.replace('"', "'") if single_quoted else text

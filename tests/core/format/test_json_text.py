@@ -31,6 +31,7 @@ def test_numbers_without_a_json_text_are_refused(value):
         compact_json([value])
 
 
+@pytest.mark.slow
 @given(values)
 def test_what_is_written_reads_back_with_the_same_kinds(value):
     back = json.loads(compact_json(value))

@@ -30,6 +30,7 @@ def test_samples_that_people_take_end_at_borders():
     assert (np.diff(BORDERS.astype(np.int64)) > 0).all()
 
 
+@pytest.mark.slow
 @given(WEIGHTS)
 def test_the_tag_tells_how_many_rows_are_lighter_than_each_border(weights):
     weights = np.array(weights, np.int32)
@@ -53,6 +54,7 @@ TAGS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(TAGS, max_size=6))
 @example([f"{2**63 - 1},0"])
 def test_many_files_are_read_at_once_as_one_by_one(texts):

@@ -47,6 +47,7 @@ def planned_rows(layout, rows):
     return np.bincount(files_of(layout, rows), rows.counts, layout.files)
 
 
+@pytest.mark.slow
 @quick
 @given(samples(), cube_sizes)
 def test_there_are_bands_for_all_weights_and_files_for_all_points(rows, cube_size):
@@ -92,6 +93,7 @@ def test_rows_of_a_band_lie_in_files_of_the_band(rows, cube_size):
 SAMPLES = {"many": (200_000, 50.0), "few": (50_000, 200.0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cube_size", [500_000, 100_000])
 @pytest.mark.parametrize(("dimensions", "sampled"), [(1, "few"), (2, "many"), (4, "few")])
 def test_files_hold_about_a_cube(cube_size, dimensions, sampled):
@@ -103,6 +105,7 @@ def test_files_hold_about_a_cube(cube_size, dimensions, sampled):
     assert planned.mean() == pytest.approx(FILE_ROWS, rel=0.15)
 
 
+@pytest.mark.slow
 def test_a_write_of_many_files_uses_every_sampled_row():
     """A thousand files of forty sampled rows each. With half of these rows the smallest would be half empty."""
     rows = uniform_rows(40_000, 2, stands_for=25_000.0)
@@ -114,6 +117,7 @@ def test_a_write_of_many_files_uses_every_sampled_row():
     assert planned.max() < 1.5
 
 
+@pytest.mark.slow
 def test_crowded_rows_make_files_as_full_as_spread_ones():
     points = np.random.default_rng(3).random((50_000, 3)) ** [1, 8, 30]
     rows = SampledRows(points, uniform_rows(50_000, 1).weights, np.full(50_000, 200.0))
@@ -122,6 +126,7 @@ def test_crowded_rows_make_files_as_full_as_spread_ones():
     assert planned.min() * 500_000 > least_rows(500_000) * 0.9
 
 
+@pytest.mark.slow
 def test_cells_of_a_band_do_not_overlap_and_are_divided_across_every_column():
     rows, layout = laid_out(200_000, 2, 50.0)
     files = files_of(layout, rows)
@@ -162,6 +167,7 @@ def test_rows_are_cut_at_round_fractions():
     assert set(layout.weight[:-1].tolist()) <= {weight_of(fraction) - 1 for fraction in DEFAULT_FRACTIONS}
 
 
+@pytest.mark.slow
 def test_users_say_where_rows_are_cut():
     """Fractions with too few rows between them are left out, from below."""
     stated = fractions_of(" 0.5, 0.05,0.049,1e-5", "sampleFractions")
@@ -214,6 +220,7 @@ def test_a_part_of_a_file_holds_the_rows_of_a_half():
         assert stretches[of_file & is_light].max() < stretches[of_file & ~is_light].min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stands_for", "cube_size", "fractions"),
     [

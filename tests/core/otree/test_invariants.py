@@ -8,6 +8,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def files(draw):
     return draw(st.lists(blocks, max_size=8)), np.array(points).reshape(-1, dimensions), weights
 
 
+@pytest.mark.slow
 @given(files())
 def test_rows_lie_where_their_coordinates_say(file):
     """Each block takes what no one before it took of the rows within its weights that its cube contains."""

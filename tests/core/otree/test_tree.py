@@ -216,6 +216,7 @@ def test_a_cube_that_keeps_more_than_it_may_is_cut():
     assert build_tree(by_weight(1, 5, 7), 1, 10, stored).max_weight.tolist() == [5, WEIGHT_MAX]
 
 
+@pytest.mark.slow
 @quick
 @given(grown_trees())
 def test_a_stored_cube_is_cut_only_where_it_would_hold_over_twice_the_cube_size(made):

@@ -64,6 +64,7 @@ def plain(content, seed):
     return seed ^ seed >> 16
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.binary(max_size=9), st.integers(0, 30), st.integers(0, 2**32 - 1)), max_size=80))
 @example([(b"short", 1, 42)] * 100 + [(b"\xff long", 100, 7), (b"longer", 1_000, 7)])
 def test_few_long_texts_among_many(texts):

@@ -177,6 +177,7 @@ def test_keys_that_were_counted_by_another_hash_may_be_one():
 VALUES = st.one_of(st.none(), st.integers(0, 6))
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=4), max_size=3), max_size=6

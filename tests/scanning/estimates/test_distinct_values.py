@@ -109,6 +109,7 @@ def test_the_sums_are_those_of_the_query_on_spark():
     assert not request.aggregates["floats"].one_per_key
 
 
+@pytest.mark.slow
 def test_many_groups_are_summed_in_fewer_buckets():
     """Batch by batch, so that earlier sums are folded; as if all rows had come at once."""
     rows = pa.table({"id": np.arange(30_000) % 9_000, "v": np.arange(30_000) * 0.5})
@@ -142,7 +143,7 @@ def test_what_a_sample_does_not_tell(table, asked, error, told):
         pyqbeast.scan(table).tolerance({"n": asked})
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     """100 tables with users of their own; see the same test of `test_tolerance`."""
     held = {"users": 0, "pages": 0}

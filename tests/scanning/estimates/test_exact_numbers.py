@@ -185,6 +185,7 @@ def test_averages_of_more_places_than_doubles_have_powers_of_10_are_the_nearest_
     assert values.tolist() == [float(each) for each in exact]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [11, 12])
 def test_averages_of_few_digits_are_those_of_doubles_as_in_spark(digits):
     """Spark makes less than a half of the last place of some that end with it."""

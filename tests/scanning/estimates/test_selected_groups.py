@@ -52,6 +52,7 @@ def test_groups_that_meet_a_condition(table):
     assert "0.95 of the bounds shown hold on the average" in str(found)
 
 
+@pytest.mark.slow
 def test_the_worth_is_that_of_the_groups_shown(table):
     """Group 9, which no condition lets in, has too few rows in the sample for bounds."""
     kept = pyqbeast.scan(table).tolerance(ASKED, error=0.1, by=["g"], having="mean > 15.5 AND n >= 1000")
@@ -68,6 +69,7 @@ def test_the_worth_is_that_of_the_groups_shown(table):
     assert nothing.worth["mean"] == "too few keys for bounds"
 
 
+@pytest.mark.slow
 def test_the_first_groups_in_their_order(table):
     found = pyqbeast.scan(table).tolerance(
         ASKED, error=0.05, by=["g"], order_by="mean DESC, g", limit=4, having="n > 1000"
@@ -78,6 +80,7 @@ def test_the_first_groups_in_their_order(table):
     assert {*found.choice.doubtful, *found.choice.left_out} == {(4,), (5,)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("groups", "left", "told"),
     [(9, 0.95, "with 0.95:"), (1_199, 0.88, "with 0.88:"), (59_999, 0.0, "with no confidence for so many")],
@@ -93,6 +96,7 @@ def test_the_more_groups_the_less_is_said_of_all_of_them(tmp_path, groups, left,
     assert "0.95 of the bounds shown hold on the average" in str(found)
 
 
+@pytest.mark.slow
 def test_an_order_alone_keeps_all_groups(table):
     scan = pyqbeast.scan(table)
     found = scan.tolerance(ASKED, error=0.1, by=["g"], order_by="g DESC")
@@ -102,6 +106,7 @@ def test_an_order_alone_keeps_all_groups(table):
     assert (by_mean[:4], by_mean[-1]) == ([0, 1, 2, 3], 9)
 
 
+@pytest.mark.slow
 def test_the_exact_answer_is_sure(table):
     rows = rows_of()
     means = [(pc.mean(rows.filter(pc.field("g") == g)["x"]).as_py(), g) for g in range(1, 10)]
@@ -118,6 +123,7 @@ def test_the_exact_answer_is_sure(table):
     assert ties.table["sure"].to_pylist() == [True, True]
 
 
+@pytest.mark.slow
 def test_no_group_is_left(table):
     found = pyqbeast.scan(table).tolerance(ASKED, error=0.2, by=["g"], having="mean > 1000")
     assert found.table.num_rows == 0
@@ -221,7 +227,7 @@ def test_groups_named_twice_are_one(table):
     assert found.table["g"].to_pylist() == [*range(10)]
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 def test_what_is_sure_is_true_as_often_as_it_says(tmp_path):
     """60 tables. If all is true 95 times in a hundred, less than 50 times of 60 come once in 5,000.
 

@@ -269,6 +269,7 @@ def test_the_spread_of_one_number_at_the_end_of_all_doubles(tmp_path, largest):
         assert scan.tolerance({"v": ("x", "var_pop")}, **how).table["v"].to_pylist() == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [0.0, 1e8, -1e12])
 def test_spreads_far_smaller_than_the_numbers(tmp_path, far):
     """Within each fifth of the rows the values vary by 1, in one not at all; the fifths lie a million apart."""
@@ -306,6 +307,7 @@ def test_spreads_far_smaller_than_the_numbers(tmp_path, far):
         assert whole["s_high"] >= x[kept].std(ddof=1) * (1 - 1e-9)
 
 
+@pytest.mark.slow
 def test_nan_and_infinities_come_out_as_in_spark(tmp_path):
     rows = rows_of(rows=20_000)
     odd = np.array(rows["id"]) % 100 == 3
@@ -350,6 +352,7 @@ def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(tmp_path):
     assert math.isnan(exact["high"])
 
 
+@pytest.mark.slow
 def test_appends_of_new_keys_are_estimated_as_one_write(tmp_path):
     """The log tells that they have no key in common, which it does not of keys in any order."""
     count, appends = 100_000, 20
@@ -424,7 +427,7 @@ def test_groups_of_one_row_or_of_odd_numbers_only_come_out_as_in_spark(tmp_path)
     }
 
 
-@pytest.mark.repetitions
+@pytest.mark.slow
 def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     """100 tables with keys of their own, and so with samples of their own.
 
@@ -447,6 +450,7 @@ def test_the_bounds_hold_as_often_as_they_say(tmp_path):
     assert all(86 <= count < repetitions for count in held.values()), held
 
 
+@pytest.mark.slow
 def test_no_spark(table):
     script = (
         "import sys; sys.modules.update(pyspark=None, py4j=None)\n"

@@ -69,6 +69,7 @@ def round_trip(data, filters, context, max_chunk_size=65536):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PIPELINES)
 @given(data=st.data())
 @settings(max_examples=25)
@@ -83,6 +84,7 @@ def test_integers_come_back(name, data):
     assert np.array_equal(round_trip(stored, PIPELINES[name], ChunkContext(kind), chunk), stored)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=200), st.sampled_from([8, 64, 256]))
 def test_rising_values_come_back_through_positive_delta(values, window):
     stored = octets(np.sort(np.array(values, dtype=np.int64)))
@@ -172,6 +174,7 @@ def test_a_claimed_size_costs_no_memory():
         assert not isinstance(found.value, MemoryError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Gzip, Zstd, Lz4, Bzip2, Rle, Delta, DoubleDelta])
 def test_parts_of_a_chunk_cost_no_memory(kind):
     """Each is small, and all together are far more than the chunk can hold."""

@@ -382,6 +382,7 @@ def test_unordered_reads_hold_the_same_rows(golden_array):
     assert ordered.equals(ordered.sort_by(key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("cell_order", ["row-major", "hilbert"])
 def test_every_window_at_every_stage(tmp_path, duplicates, cell_order):

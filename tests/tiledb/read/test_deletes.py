@@ -9,6 +9,7 @@ from pyqbeast import tiledb
 from tests.tiledb.arrays import consolidate, oracle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "cells", "conditions"),
     [

@@ -39,6 +39,7 @@ def _joined(fragments):
     return {frozenset(f.name.text for f in group) for group in groups}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["text", "number"])
 @pytest.mark.parametrize("seed", range(4))
 def test_groups_hold_what_overlaps(tmp_path, first, seed):
@@ -69,6 +70,7 @@ def test_fragments_that_a_box_misses_are_not_opened(tmp_path, monkeypatch):
     assert len(array.groups(array.request(None, None, {"k": (100, None)}).box)) == 20
 
 
+@pytest.mark.slow
 def test_each_fragment_is_compared_with_its_neighbours(tmp_path, monkeypatch):
     """An array of thousands of fragments would take long to open otherwise."""
     array = _array(str(tmp_path / "a"), [(10 * i, 10 * i + 5, 0, 1) for i in range(30)], "number")
@@ -85,6 +87,7 @@ def test_each_fragment_is_compared_with_its_neighbours(tmp_path, monkeypatch):
     assert sum(compared) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["text", "number"])
 @pytest.mark.parametrize(
     "spans",

@@ -31,6 +31,7 @@ def _comparable(kind):
     return not (pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPARSE)
 def test_pruned_reads_equal_filtered_full_reads(golden, name):
     """Predicates on columns of every golden array by the operators in turn, alone and in pairs, at two times."""
@@ -71,6 +72,7 @@ def _encoded(table):
     return [str(column.to_pylist()) for column in table.columns]
 
 
+@pytest.mark.slow
 def test_sorted_data_is_read_from_a_tenth_of_its_tiles(tmp_path):
     """All tiles but those of the rows are skipped, by coordinates, numbers, floats and text."""
     table = sorted_array(str(tmp_path / "a"))

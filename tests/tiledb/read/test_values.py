@@ -93,6 +93,7 @@ def _spans(nanoseconds):
         yield dt.timedelta(microseconds=nanoseconds // 1_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", MOMENTS)
 @settings(max_examples=10)
 @given(st.data(), st.sampled_from([*COMPARISONS]))

@@ -42,6 +42,7 @@ def memory(tmp_path):
         fs.rm(f"/{tmp_path.name}", recursive=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["sp_deletes", "sp_consolidated_del", "de_subarray", "sp_enum", "sp_meta"])
 def test_the_same_over_memory_and_http(golden, memory, case):
     folder = golden(f"tiledb/{case}") / "array"
@@ -102,6 +103,7 @@ def test_a_name_that_reads_like_a_pattern():
     fs.rm("/patterns", recursive=True)
 
 
+@pytest.mark.slow
 def test_one_tile_of_a_hundred_costs_little(tmp_path, memory, monkeypatch):
     """Under 5 % of the fragment's bytes: schema, listing, footer and sections are all counted."""
     folder = tmp_path / "a"
@@ -192,6 +194,7 @@ def test_a_read_past_the_end_is_an_error(tmp_path, memory):
                 store.read("nope", 0, 1)
 
 
+@pytest.mark.slow
 def test_several_ranges_of_a_file(tmp_path, memory, monkeypatch):
     """They come as one by one; servers are asked for several at once."""
     content = bytes(range(200))
@@ -308,6 +311,7 @@ def test_no_piece_is_mostly_what_lies_between_its_tiles(tmp_path, monkeypatch):
     assert asked[-1] == [(0, 29 * 24_000 + 16_000)]
 
 
+@pytest.mark.slow
 def test_no_more_is_taken_of_a_server_without_ranges_than_is_needed(tmp_path):
     (tmp_path / "f").write_bytes(bytes(range(256)) * 400_000)
     with serve(tmp_path, ranges=False) as server:
@@ -327,6 +331,7 @@ def test_a_server_that_fails_is_no_missing_array(tmp_path):
         array.read()
 
 
+@pytest.mark.slow
 def test_passwords_are_shown_nowhere(tmp_path):
     """Neither in errors nor in what is made to be shared."""
     uri = str(tmp_path / "a")

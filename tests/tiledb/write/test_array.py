@@ -58,6 +58,7 @@ PIPELINES = {
 ORDERS = list(itertools.product((Layout.ROW_MAJOR, Layout.COL_MAJOR), repeat=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "orders"), [*zip(PIPELINES, itertools.cycle(ORDERS), strict=False)], ids=lambda each: str(each)
 )
@@ -73,6 +74,7 @@ def test_every_kind_of_column(tmp_path, name, orders):
     assert tiledb.verify(tiledb.open_array(uri)).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "ends", "extent", "tile_order", "cell_order"),
     [
@@ -119,6 +121,7 @@ def test_verify_names_cells_in_another_order(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "capacity", "levels"),
     [(1, 10, 1), (100, 10, 2), (1000, 1000, 1), (1130, 10, 4), (2_002, 2, 5)],

@@ -29,6 +29,7 @@ from tests.tiledb.arrays import consolidate, forty_cells, oracle, oracle_table, 
 from tests.tiledb.failing import FailingFileSystem
 
 
+@pytest.mark.slow
 def test_later_writes_win_whoever_writes(tmp_path):
     uri = str(tmp_path / "a")
     small_array(uri)
@@ -162,6 +163,7 @@ def test_duplicates_are_refused_or_kept(tmp_path):
     refuse_duplicates(array, [names[0], stage_fragment(array, forty_cells(2), 10)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [Datatype.STRING_ASCII, Datatype.INT64, Datatype.FLOAT64])
 @pytest.mark.parametrize("apart", [True, False])
 def test_duplicates_are_found_among_any_tasks(tmp_path, monkeypatch, first, apart):
@@ -220,6 +222,7 @@ def test_each_tile_is_read_once_for_duplicates(tmp_path, monkeypatch):
     assert sorted(tiles_read) == sorted((name, tile) for name in names for tile in range(3))
 
 
+@pytest.mark.slow
 def test_cells_that_wait_are_not_copied_for_each_range(tmp_path, monkeypatch):
     """Tasks of few tiles with a cell each at the beginning: their tiles are read for the first range."""
     monkeypatch.setattr(splitting, "_CELLS", 50)

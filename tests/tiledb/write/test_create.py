@@ -60,6 +60,7 @@ def _open_oracle(uri, key):
     return oracle.open(uri, ctx=_context(key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", golden_arrays())
 def test_an_array_like_another_one(golden, tmp_path, name):
     """Of every format version: the schema is the same but for its version, and takes the same cells."""

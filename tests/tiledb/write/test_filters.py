@@ -108,6 +108,7 @@ INTEGERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", INTEGERS)
 def test_integer_filters(tmp_path, kind):
     """One array with a column per pipeline and kind of numbers: also in equal steps, and at both ends of the type."""

@@ -15,6 +15,7 @@ from tests.sweep.outcome import some_cases
 from tests.tiledb.arrays import oracle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_old_or_new_cells_exactly(tmp_path, operation):
     sweep = Sweep(operation, tmp_path)
