@@ -268,6 +268,14 @@ def means(table):
         (lambda t: t.groupBy("kind").count().orderBy("count").limit(3).filter("count > 3"), "above a LIMIT"),
         (lambda t: t.groupBy("kind").count().limit(3), "sorted by an aggregate"),
         (lambda t: t.groupBy("kind").count().orderBy("kind").limit(3), "sorted by an aggregate"),
+        (
+            lambda t: t.groupBy("kind").count().sortWithinPartitions("count").limit(3),
+            "sorted by an aggregate",
+        ),
+        (
+            lambda t: t.groupBy("kind").count().orderBy("count").sortWithinPartitions("count").limit(3),
+            "sorted by an aggregate",
+        ),
         (lambda t: t.groupBy("kind").count().filter("kind > 3"), "put it into WHERE"),
         (
             lambda t: t.groupBy(F.expr("cast(kind AS float)").alias("k")).count().filter("k > 3"),

@@ -108,10 +108,10 @@ final class QueryResult {
     } else if (node instanceof GlobalLimit limited) {
       limit = number(limited);
     } else if (node instanceof Sort sort) {
-      // The last one counts.
+      // The last one counts. One within partitions leaves the rows of the result in no order.
       order.clear();
       orderedByFloat = null;
-      for (SortOrder by : ScalaInterop.list(sort.order())) {
+      for (SortOrder by : sort.global() ? ScalaInterop.list(sort.order()) : List.<SortOrder>of()) {
         int output = output(by.child());
         boolean ascending = by.direction() == Ascending$.MODULE$;
         boolean rounded = !outputs.isGroup(output) && isFloat(by.child());
