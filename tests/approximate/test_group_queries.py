@@ -240,6 +240,24 @@ def test_two_aggregates_compare_as_in_the_exact_answer(spark, kinds_that_meet, c
     assert truth <= {row["kind"] for row in rows} | {kind for (kind,) in sampled.choice.left_out}
 
 
+def test_pipes_and_functions_of_sql_are_seen_through(spark, table):
+    """What they hold is a query like others, also in a subquery of a joined table."""
+    table.createOrReplaceTempView("kinds")
+    spark.sql(
+        "CREATE OR REPLACE TEMPORARY FUNCTION large_kinds(most INT) RETURNS TABLE (kind INT, value DOUBLE) "
+        "RETURN FROM kinds |> WHERE kind < most |> SELECT kind, value"
+    )
+    spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION grown(v DOUBLE, k INT) RETURNS DOUBLE RETURN v + k")
+    spark.range(4, 8).toDF("number").createOrReplaceTempView("chosen")
+    grown = "AGGREGATE avg(grown(value, kind)) AS mean GROUP BY kind |> ORDER BY mean DESC |> LIMIT 3"
+    least = "FROM chosen |> ORDER BY number |> LIMIT 1"
+    joined = f"JOIN (FROM chosen |> WHERE number >= ({least})) ON kind = number"
+    for rows in ("kinds |> WHERE kind < 8", "large_kinds(8)", f"kinds |> {joined}"):
+        answer = pyqbeast.tolerance(spark.sql(f"FROM {rows} |> {grown}"), error=0.1)
+        assert [row["kind"] for row in answer.df.collect()] == [7, 6, 5]
+        assert not answer.exact
+
+
 def test_of_equal_groups_the_exact_answer_has_any(table):
     query = table.filter("kind < 8").groupBy("kind").agg(F.count("*").alias("n"))
     *sampled, answer = pyqbeast.refine(query.orderBy(F.desc("n"), "kind").limit(2))

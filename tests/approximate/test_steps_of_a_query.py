@@ -47,7 +47,8 @@ def test_cached_rows_that_are_joined_keep_their_time(spark, table, tmp_path, is_
     if is_stored:
         kinds.write.format("delta").save(str(tmp_path))
         kinds = spark.read.format("delta").load(str(tmp_path))
-    kinds = kinds.withColumn("loaded", F.current_timestamp()).cache()
+    kinds.withColumn("loaded", F.current_timestamp()).createOrReplaceTempView("stamped")
+    kinds = spark.sql("FROM stamped |> WHERE id >= 0").cache()
     try:
         loaded = kinds.first()["loaded"]
         query = table.join(kinds, table.third == kinds.id).groupBy("loaded").count()

@@ -53,9 +53,10 @@ public final class AggregateQuery {
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
     session = query.sparkSession();
-    LogicalPlan asked = LogicalPlans.bare(query.queryExecution().analyzed());
+    LogicalPlan asked = LogicalPlans.inlined(query.queryExecution().analyzed());
+    LogicalPlan bare = LogicalPlans.bare(CachedSides.in(session, asked));
     // Each step is a query of its own, and Spark gives each query a time of its own.
-    LogicalPlan plan = CurrentTime.fixed(LogicalPlans.pinned(CachedSides.in(session, asked)));
+    LogicalPlan plan = CurrentTime.fixed(LogicalPlans.pinned(bare));
     Aggregate aggregation = QueryResult.aggregationOf(plan);
     input = aggregation.child();
     tables = new QueriedTables(input);

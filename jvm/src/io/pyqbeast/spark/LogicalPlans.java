@@ -14,11 +14,15 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.EliminatePipeOperators$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.optimizer.EliminateSQLFunctionNode$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
@@ -35,10 +39,23 @@ import scala.runtime.BoxedUnit;
 public final class LogicalPlans {
   private LogicalPlans() {}
 
-  /** The plan without the nodes of subquery names and views. */
+  /** The plan with each query of a WITH in the places that name it. */
+  public static LogicalPlan inlined(LogicalPlan analyzed) {
+    return new InlineCTE(true, false).apply(analyzed);
+  }
+
+  /** The plan and its subqueries without the nodes of subquery names, views, pipes and functions of SQL. */
   public static LogicalPlan bare(LogicalPlan analyzed) {
-    LogicalPlan inlined = new InlineCTE(true, false).apply(analyzed);
-    return EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
+    LogicalPlan plan = analyzed;
+    for (Rule<LogicalPlan> rule :
+        List.of(
+            EliminateSubqueryAliases$.MODULE$, EliminatePipeOperators$.MODULE$, EliminateView$.MODULE$,
+            EliminateSQLFunctionNode$.MODULE$)) {
+      plan = rule.apply(plan);
+    }
+    return plan.transformAllExpressions(
+        ScalaInterop.<Expression, SubqueryExpression>partial(
+            SubqueryExpression.class, subquery -> subquery.withNewPlan(bare(subquery.plan()))));
   }
 
   /** The plan with every Delta table in it, and in its subqueries, pinned to its present version. */
