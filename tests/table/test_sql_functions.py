@@ -50,7 +50,7 @@ def test_blocks_by_name_and_path(spark, table):
 
 def test_metrics_are_one_row_of_the_same_figures(spark, table):
     figures = table.metrics().to_dict()
-    (row,) = spark.sql(f"SELECT * FROM qbeast_metrics('{NAME}')").collect()
+    (row,) = spark.sql(f"SELECT * FROM qbeast_metrics(current_database() || '.{NAME}')").collect()
     found = row.asDict(recursive=True)
     assert list(found) == list(figures)
     for name in ("inner_levels", "leaf_levels"):
@@ -76,7 +76,9 @@ def test_estimates(spark, table):
         f"SELECT n - n_low AS off FROM qbeast_estimate('{counted}', budget => '1 GB')"
     ).collect()
     assert row["off"] == 0
-    left_out = spark.sql(f"SELECT * FROM qbeast_estimate('{query}', 0.5, NULL, budget => NULL) ORDER BY odd")
+    left_out = spark.sql(
+        f"SELECT * FROM qbeast_estimate('{query}', nvl(NULL, 0.5), NULL, budget => NULL) ORDER BY odd"
+    )
     assert left_out.collect() == found.collect()
     with pytest.raises(ParseException):
         spark.sql(f"SELECT * FROM qbeast_estimate('DROP TABLE {NAME}')")
@@ -252,6 +254,11 @@ def test_procedures_are_listed(spark):
             "SELECT * FROM qbeast_estimate('SELECT avg(a) FROM asked', (SELECT 0.1))",
             InvalidInputError,
             "qbeast_estimate takes constants: error is ",
+        ),
+        (
+            "SELECT * FROM qbeast_estimate('SELECT avg(a) FROM asked', cast('much' AS DOUBLE))",
+            InvalidInputError,
+            "qbeast_estimate takes constants: error is CAST.* has no value: .*CAST_INVALID_INPUT",
         ),
         ("SELECT * FROM qbeast_metrics(7)", TableNotFoundError, "'7'"),
         ("CALL system.qbeast_optimize(NULL)", InvalidInputError, "qbeast_optimize needs a constant text"),

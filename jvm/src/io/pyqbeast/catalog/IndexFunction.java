@@ -4,6 +4,7 @@ import io.pyqbeast.errors.Failure;
 import io.pyqbeast.python.BoundQuestion;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.NamingSession;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
@@ -79,17 +80,23 @@ public final class IndexFunction {
 
   /** A text, a whole number or another number; null for NULL, which stands for an argument that is left out. */
   private Object constant(String name, Expression expression) {
-    if (!expression.foldable()) {
-      throw new Failure(
-          Failure.Kind.INPUT, "qbeast_" + question + " takes constants: " + name + " is " + expression.sql(), null);
+    String told = "qbeast_" + question + " takes constants: " + name + " is " + expression.sql();
+    Expression constant = LogicalPlans.evaluable(SparkSession.active(), expression);
+    if (!constant.foldable()) {
+      throw new Failure(Failure.Kind.INPUT, told, null);
     }
-    Object value = expression.eval(null);
+    Object value;
+    try {
+      value = constant.eval(null);
+    } catch (Exception e) { // Scala throws checked ones, too
+      throw new Failure(Failure.Kind.INPUT, told + ", which has no value: " + e.getMessage(), e);
+    }
     if (value == null) {
       return null;
     }
     String text = value.toString();
-    return expression.dataType() instanceof IntegralType
+    return constant.dataType() instanceof IntegralType
         ? Long.valueOf(text)
-        : expression.dataType() instanceof NumericType ? Double.valueOf(text) : text;
+        : constant.dataType() instanceof NumericType ? Double.valueOf(text) : text;
   }
 }

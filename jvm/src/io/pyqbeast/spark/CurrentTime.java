@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime$;
 import org.apache.spark.sql.catalyst.optimizer.SpecialDatetimeValues$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.catalyst.trees.TreePatternBits;
@@ -59,7 +57,9 @@ public final class CurrentTime {
     if (cast == null) {
       return expression;
     }
-    Expression time = times.computeIfAbsent(cast.canonicalized(), each -> timeOf(cast));
+    Expression time =
+        times.computeIfAbsent(
+            cast.canonicalized(), each -> LogicalPlans.changed(cast, SpecialDatetimeValues$.MODULE$));
     return time.fastEquals(cast) ? expression : time;
   }
 
@@ -70,12 +70,5 @@ public final class CurrentTime {
   private static Cast castOf(Expression expression) {
     Expression run = expression instanceof RuntimeReplaceable replaced ? replaced.replacement() : expression;
     return run instanceof Cast cast && cast.child().dataType() instanceof StringType && cast.child().foldable() ? cast : null;
-  }
-
-  /** What Spark's rule makes of a text that is cast. */
-  private static Expression timeOf(Cast cast) {
-    Project alone =
-        new Project(ScalaInterop.seq(List.of(LogicalPlans.named(cast, "time"))), new OneRowRelation());
-    return ScalaInterop.list(SpecialDatetimeValues$.MODULE$.apply(alone).expressions()).get(0).children().head();
   }
 }

@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.optimizer.EliminateSQLFunctionNode$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.Snapshot;
@@ -224,6 +226,20 @@ public final class LogicalPlans {
     return schema.getFieldIndex(column.name()).isDefined()
         ? DeltaColumnMapping$.MODULE$.getPhysicalName(schema.apply(column.name()))
         : column.name();
+  }
+
+  /**
+   * A constant as Spark's optimizer has it before it evaluates it: without functions that stand for others, such as
+   * {@code nvl}, and with the values of those that ask the session, such as {@code current_database}.
+   */
+  public static Expression evaluable(org.apache.spark.sql.classic.SparkSession session, Expression constant) {
+    return changed(constant, session.sessionState().optimizer().FinishAnalysis());
+  }
+
+  /** What a rule makes of an expression. */
+  static Expression changed(Expression expression, Rule<LogicalPlan> rule) {
+    Project alone = new Project(ScalaInterop.seq(List.of(named(expression, "alone"))), new OneRowRelation());
+    return ScalaInterop.list(rule.apply(alone).expressions()).get(0).children().head();
   }
 
   public static Alias named(Expression expression, String name) {
