@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from tests.spark_session import under
-from tests.table.help import load, rows_2d, save
+from tests.table.help import load, rows_2d, save, since_spark
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +119,17 @@ def test_other_queries(spark, tables, tmp_path):
     assert scan.opened.files < scan.total.files
     with pytest.raises(pyqbeast.InvalidInputError, match="takes a DataFrame"):
         pyqbeast.explain(path)
+
+
+@since_spark("4.1", "WITH RECURSIVE")
+def test_a_recursion_says_that_its_files_are_not_told(spark, tables):
+    path, _ = tables
+    table = f"qbeast.`{path}`"
+    query = spark.sql(
+        f"""WITH RECURSIVE up (id) AS (
+            SELECT max(id) - 2 FROM {table} UNION ALL SELECT t.id FROM {table} t JOIN up ON t.id = up.id + 1
+        ) SELECT * FROM up"""
+    )
+    (told,) = pyqbeast.explain(query).scans
+    assert told.opened is None
+    assert "UnionLoop: a recursion, whose files are not told" in str(pyqbeast.explain(query))

@@ -56,7 +56,8 @@ class Outcome(ABC):
         fraction: the share of the table's rows that was sampled; 1.0 for an exact answer.
         exact: whether all rows were read, so that low = value = high (up to the rounding of doubles). Where their sums
             do not tell the answer, and the budget is spent, it is not exact.
-        bytes_read: bytes of all files that were opened, in all steps together.
+        bytes_read: bytes of all files that were opened, in all steps together. Spark does not tell what a recursion
+            (`WITH RECURSIVE`) opens: that is not counted.
         exact_bytes: bytes of the files that the exact query opens.
         steps: what each step read.
         confidence: with which each bound holds, each by itself and not all of them at once. Where a query keeps some of

@@ -50,7 +50,8 @@ class TableScan:
     """What a query opens of one table in one place.
 
     Attributes:
-        table: the path of the table, without the secrets of a URL, or what Spark calls another source.
+        table: the path of the table, without the secrets of a URL, or what Spark calls another source. A recursion
+            (`WITH RECURSIVE`) is one, of which the figures are not known.
         version: of a Delta table; None for everything else.
         indexed_columns: in order; none where the table is not indexed.
         hashed_columns: those whose hash is the weight: the indexed columns, and the weight columns after them.

@@ -70,7 +70,8 @@ public final class QueryScans {
     Scans.Scan first = parts.get(0);
     Map<String, Object> described;
     if (!(first.node() instanceof FileSourceScanExec scan)) {
-      described = new LinkedHashMap<>(Map.of("table", first.node().nodeName()));
+      String told = Scans.isRecursion(first.node()) ? ": a recursion, whose files are not told" : "";
+      described = new LinkedHashMap<>(Map.of("table", first.node().nodeName() + told));
     } else if (whole(scan) instanceof PreparedDeltaFileIndex prepared) {
       described = new TableScan(prepared, parts, session).described();
     } else {

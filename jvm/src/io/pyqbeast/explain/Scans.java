@@ -58,6 +58,11 @@ public final class Scans {
     return totals;
   }
 
+  /** Whether a node is a recursion. It runs plans of its own, one each round, whose scans nobody else sees. */
+  static boolean isRecursion(SparkPlan node) {
+    return node.nodeName().equals("UnionLoop"); // Spark 4.0 has no class of it
+  }
+
   private void add(SparkPlan plan, boolean isCached, SampleExec sample) {
     if (plan instanceof AdaptiveSparkPlanExec adaptive) {
       add(adaptive.executedPlan(), isCached, sample);
@@ -65,7 +70,7 @@ public final class Scans {
       add(stage.plan(), isCached, sample);
     } else if (plan instanceof InMemoryTableScanExec cache) {
       add(cache.relation().cachedPlan(), true, sample);
-    } else if (plan instanceof DataSourceScanExec || plan instanceof DataSourceV2ScanExecBase) {
+    } else if (plan instanceof DataSourceScanExec || plan instanceof DataSourceV2ScanExecBase || isRecursion(plan)) {
       found.add(new Scan(plan, isCached, sample));
     }
     List<SparkPlan> children = ScalaInterop.list(plan.children());
