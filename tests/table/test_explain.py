@@ -104,8 +104,12 @@ def test_samples_that_spark_draws_row_by_row_say_why(spark, tables):
 def test_other_queries(spark, tables, tmp_path):
     """Subqueries are told too; a cached scan says so; what the log answers opens nothing."""
     path, plain = tables
-    largest = spark.sql(f"SELECT id FROM delta.`{plain}` WHERE id = (SELECT max(a) FROM qbeast.`{path}`)")
-    assert {scan.table.rsplit("/", 1)[-1] for scan in pyqbeast.explain(largest).scans} == {"indexed", "plain"}
+    subquery = f"SELECT max(a) FROM qbeast.`{path}`"
+    largest = spark.sql(f"SELECT id FROM delta.`{plain}` WHERE id = ({subquery})")
+    by_table = {scan.table.rsplit("/", 1)[-1]: scan for scan in pyqbeast.explain(largest).scans}
+    assert set(by_table) == {"indexed", "plain"}
+    (alone,) = pyqbeast.explain(spark.sql(subquery)).scans
+    assert by_table["indexed"].row_groups == alone.row_groups
     assert pyqbeast.explain(spark.range(3)).scans == ()
     cached = load(spark, path).where("a = 1").cache()
     try:

@@ -71,7 +71,10 @@ public final class Scans {
     } else if (plan instanceof InMemoryTableScanExec cache) {
       add(cache.relation().cachedPlan(), true, sample);
     } else if (plan instanceof DataSourceScanExec || plan instanceof DataSourceV2ScanExecBase || isRecursion(plan)) {
-      found.add(new Scan(plan, isCached, sample));
+      // A subquery that is planned once may stand in several nodes, as in a filter and in the scan below it.
+      if (found.stream().noneMatch(scan -> scan.node == plan)) {
+        found.add(new Scan(plan, isCached, sample));
+      }
     }
     List<SparkPlan> children = ScalaInterop.list(plan.children());
     SampleExec above = plan instanceof SampleExec of ? of : sample;
