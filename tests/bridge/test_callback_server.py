@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -43,16 +45,48 @@ def test_the_jvm_is_told_of_a_port_that_takes_connections(gateway, monkeypatch):
             told.append("open")
 
     of_java = SimpleNamespace(awaitAsked=lambda: None, listening=listening)
-    calls = SimpleNamespace(python=SimpleNamespace(CallbackServer=of_java))
-    monkeypatch.setattr(callback_server, "java", lambda _: calls)
     threads = [
-        threading.Thread(target=callback_server._listen_once_asked, args=(None, gateway)) for _ in range(3)
+        threading.Thread(target=callback_server._listen_once_asked, args=(of_java, gateway)) for _ in range(3)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert told == ["open"] * 3
+
+
+def test_a_session_that_nobody_uses_any_more_is_freed(monkeypatch):
+    """The JVM may never ask, and the thread that waits for that outlives the session."""
+
+    class Session:
+        sparkContext = SimpleNamespace(  # noqa: N815 (PySpark's)
+            _gateway=SimpleNamespace(
+                callback_server_parameters=SimpleNamespace(),
+                gateway_parameters=SimpleNamespace(auth_token="secret"),
+                _gateway_client=None,
+                _callback_server=None,
+            )
+        )
+
+    asked, waits = threading.Event(), threading.Event()
+
+    def await_asked():
+        waits.set()
+        asked.wait()
+        raise RuntimeError("the JVM has ended")
+
+    of_java = SimpleNamespace(secure=lambda *_: None, awaitAsked=await_asked)
+    package = SimpleNamespace(python=SimpleNamespace(CallbackServer=of_java))
+    monkeypatch.setattr(callback_server, "java", lambda _: package)
+    monkeypatch.setattr(callback_server, "JavaObject", lambda *_: None)
+    session = Session()
+    callback_server.secure(session)
+    waits.wait()
+    is_there = weakref.ref(session)
+    del session
+    gc.collect()
+    assert is_there() is None
+    asked.set()
 
 
 #: A process whose Python listens already, for `foreachBatch` or a listener, when a call from the JVM attaches it.

@@ -30,17 +30,19 @@ def secure(spark: SparkSession) -> None:
     server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
     listens = gateway._callback_server
     port = 0 if listens is None else listens.server_socket.getsockname()[1]
-    java(spark).python.CallbackServer.secure(server, gateway.gateway_parameters.auth_token, port)
-    threading.Thread(target=_listen_once_asked, args=(spark, gateway), name="pyqbeast", daemon=True).start()
+    of_java = java(spark).python.CallbackServer
+    of_java.secure(server, gateway.gateway_parameters.auth_token, port)
+    # The thread may wait until the process ends. It has no part of the session, which may stop long before.
+    threading.Thread(target=_listen_once_asked, args=(of_java, gateway), name="pyqbeast", daemon=True).start()
 
 
-def _listen_once_asked(spark: SparkSession, gateway: Any) -> None:  # noqa: ANN401 (a py4j object)
+def _listen_once_asked(of_java: Any, gateway: Any) -> None:  # noqa: ANN401 (py4j objects)
     # The call fails if the JVM ends before it asks. Nothing is left to do then.
     with contextlib.suppress(Exception):
-        java(spark).python.CallbackServer.awaitAsked()
+        of_java.awaitAsked()
         with _STARTING:
             ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
             # py4j has bound the port, and listens as soon as a thread of its own gets that far. Until then the JVM is
             # refused.
             gateway._callback_server.server_socket.listen()
-        java(spark).python.CallbackServer.listening()
+        of_java.listening()
