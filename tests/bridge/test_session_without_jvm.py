@@ -131,11 +131,10 @@ def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, 
     if master == "":
         monkeypatch.setenv("MASTER", "spark://head:7077")
     builder = SparkSession.Builder()
-    builder.getOrCreate = lambda: None
+    builder.getOrCreate = lambda: os.environ.get("PYSPARK_PYTHON")
     sessions.configure(builder)
-    (builder.master(master) if master else builder).getOrCreate()
-    assert os.environ.get("PYSPARK_PYTHON") == told
-    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert (builder.master(master) if master else builder).getOrCreate() == told
+    assert "PYSPARK_PYTHON" not in os.environ, "the next session may be that of a cluster"
     context = SimpleNamespace(master=master or os.environ.get("MASTER", "local[*]"), pythonExec="python3")
     sessions._run_this_python(context)
     assert context.pythonExec == (told or "python3")

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pyspark import SparkContext
@@ -127,6 +127,24 @@ def attach(spark: SparkSession) -> SparkSession:
     return spark
 
 
+@contextlib.contextmanager
+def _named_python(options: Mapping[str, Any]) -> Iterator[None]:
+    """Names this Python to the JVM and the context that start on a local master meanwhile, unless the user has.
+
+    A later session may be that of a cluster, whose executors need not have the file.
+    """
+    # The master may have been named after `configure`. Spark's own default is a local one.
+    master = given_settings.session_settings(options).get("spark.master") or "local"
+    if "PYSPARK_PYTHON" in os.environ or given_settings.local_cores(str(master)) is None:
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        os.environ.pop("PYSPARK_PYTHON", None)
+
+
 def _run_this_python(context: SparkContext) -> None:
     """Makes Python workers of a local master run this Python, unless the user has named one.
 
@@ -189,12 +207,9 @@ def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
-        # The master may have been named after `configure`. Spark's own default is a local one.
-        master = given_settings.session_settings(builder._options).get("spark.master") or "local"
-        if given_settings.local_cores(str(master)) is not None:
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        quiet_start.start_jvm(builder._options)
-        return attach(make())
+        with _named_python(builder._options):
+            quiet_start.start_jvm(builder._options)
+            return attach(make())
 
     get_or_create.attaches = True  # type: ignore[attr-defined]
     builder.getOrCreate = get_or_create  # type: ignore[method-assign]
