@@ -107,6 +107,19 @@ def test_the_python_package_of_delta_is_not_needed(monkeypatch):
         setup_checks.check_delta_package()
 
 
+@pytest.fixture
+def no_start(tmp_path, monkeypatch):
+    """A configured builder starts nothing, and what it makes is not looked at."""
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", "any")
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    for check in ("check_delta_package", "check_jvm"):
+        monkeypatch.setattr(sessions, check, lambda: None)
+    monkeypatch.setattr(sessions, "missing_jars", lambda _: [])
+    monkeypatch.setattr(sessions, "attach", lambda session: session)
+    monkeypatch.setattr(sessions.quiet_start, "start_jvm", lambda _: None)
+
+
 @pytest.mark.parametrize(
     ("master", "told"),
     [
@@ -118,16 +131,8 @@ def test_the_python_package_of_delta_is_not_needed(monkeypatch):
         ("local-cluster[2,1,1024]", None),
     ],
 )
-def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, told, tmp_path, monkeypatch):
+def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, told, no_start, monkeypatch):
     """The driver's own Python is a file of the driver's machine."""
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    monkeypatch.setenv("PYSPARK_PYTHON", "any")
-    monkeypatch.delenv("PYSPARK_PYTHON")
-    for check in ("check_delta_package", "check_jvm"):
-        monkeypatch.setattr(sessions, check, lambda: None)
-    monkeypatch.setattr(sessions, "missing_jars", lambda _: [])
-    monkeypatch.setattr(sessions, "attach", lambda session: session)
-    monkeypatch.setattr(sessions.quiet_start, "start_jvm", lambda _: None)
     if master == "":
         monkeypatch.setenv("MASTER", "spark://head:7077")
     builder = SparkSession.Builder()
@@ -138,6 +143,23 @@ def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, 
     context = SimpleNamespace(master=master or os.environ.get("MASTER", "local[*]"), pythonExec="python3")
     sessions._run_this_python(context)
     assert context.pythonExec == (told or "python3")
+
+
+@pytest.mark.parametrize("of_user", [{}, {"spark.sql.shuffle.partitions": "9"}])
+def test_a_session_that_runs_keeps_its_settings(of_user, no_start, monkeypatch):
+    """Such as those that were set before a cell of a notebook runs again. What the builder says is Spark's to set."""
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
+    builder = SparkSession.Builder().config(map={"spark.master": "local[3]", **of_user})
+    builder.getOrCreate = lambda: dict(builder._options)
+    at_start = sessions.configure(builder).getOrCreate()
+    running = SimpleNamespace(_sc=SimpleNamespace(_jsc=object()))
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", running)
+    again = builder.getOrCreate()
+    ours = {"spark.sql.shuffle.partitions", "spark.shuffle.compress", "spark.ui.showConsoleProgress"}
+    assert ours - of_user.keys() <= at_start.keys() - again.keys()
+    assert of_user.items() <= again.items()
+    running._sc._jsc = None  # it is stopped
+    assert builder.getOrCreate() == at_start
 
 
 def test_the_python_that_the_user_names_stays(monkeypatch):

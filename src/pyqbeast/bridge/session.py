@@ -50,6 +50,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     session that `attach` has been called on. For a local master it lowers the number of partitions of Delta's own
     jobs to that of the cores, and that of shuffles to 16 a core (`VACUUM` of a small table takes 2 s instead of 20),
     and leaves shuffled rows uncompressed (a write of an indexed table is then a tenth faster), where these are not set.
+    A session that runs already keeps its settings.
 
     Spark's start is quiet: the driver logs warnings and errors without those that nobody can do anything about, unless
     the user has settings of log4j. Spark draws no bars unless `spark.ui.showConsoleProgress` is set: operations of
@@ -76,6 +77,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder.config(CATALOG, CATALOG_CLASS)
+    defaults = quiet_start.settings(options)
     cores = given_settings.local_cores(str(options.get("spark.master", "")))
     if cores is not None:
         shuffled = max(cores, min(_SHUFFLE_PARTITIONS_OF_CORE * cores, _MOST_SHUFFLE_PARTITIONS))
@@ -84,12 +86,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             _SHUFFLE_PARTITIONS: str(shuffled),
             _LOCAL_COMPRESSION: "false",
         }
-        for setting, value in local_settings.items():
-            if setting not in options:
-                builder.config(setting, value)
-    for setting, value in quiet_start.settings(options).items():
+        defaults |= {key: value for key, value in local_settings.items() if key not in options}
+    for setting, value in defaults.items():
         builder.config(setting, value)
-    _attach_what_it_makes(builder)
+    _attach_what_it_makes(builder, defaults)
     return builder
 
 
@@ -201,15 +201,34 @@ def java_version(spark: SparkSession) -> str:
     return str(jvm.java.lang.System.getProperty("java.version"))
 
 
-def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
+def _attach_what_it_makes(builder: SparkSession.Builder, defaults: Mapping[str, str]) -> None:
     if getattr(builder.getOrCreate, "attaches", False):
         return
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
-        with _named_python(builder._options):
+        with _named_python(builder._options), _left_alone(builder._options, defaults):
             quiet_start.start_jvm(builder._options)
             return attach(make())
 
     get_or_create.attaches = True  # type: ignore[attr-defined]
     builder.getOrCreate = get_or_create  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def _left_alone(options: dict[str, Any], defaults: Mapping[str, str]) -> Iterator[None]:
+    """Takes our defaults out of a builder's options meanwhile, where a session runs already.
+
+    PySpark sets the options of a builder on the session that runs, and there its user may have set others by now.
+    """
+    session = SparkSession._instantiatedSession
+    if session is None or session._sc._jsc is None:
+        yield
+        return
+    ours = {key: value for key, value in defaults.items() if options.get(key) == value}
+    for key in ours:
+        del options[key]
+    try:
+        yield
+    finally:
+        options.update(ours)
