@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gc
+import re
+import traceback
+import weakref
 from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import get_command_part
 
 from pyqbeast import InvalidInputError
-from pyqbeast.bridge import failures
+from pyqbeast.bridge import failures, python_callbacks
 
 
 def test_exceptions_that_nobody_asks_for_are_not_kept_for_ever(spark):
@@ -23,14 +26,73 @@ def test_exceptions_that_nobody_asks_for_are_not_kept_for_ever(spark):
     assert 0 < len(kept) <= 40
 
 
-def test_a_text_that_is_no_utf_8_reaches_the_jvm(monkeypatch):
-    """Python names files by such texts, where their names are no UTF-8. py4j closes the connection over them."""
+@pytest.fixture
+def python_failures(monkeypatch):
+    """Nothing is kept yet, and there is no JVM: the Java exceptions are what they are made of."""
     made = SimpleNamespace(PythonFailure=lambda *given: given)
     jvm = SimpleNamespace(io=SimpleNamespace(pyqbeast=SimpleNamespace(errors=made)))
     monkeypatch.setattr(failures.SparkContext, "_jvm", jvm)
-    monkeypatch.setattr(failures, "_kept", failures._kept.copy())
+    monkeypatch.setattr(failures, "_kept", failures.collections.OrderedDict())
+
+
+def test_a_text_that_is_no_utf_8_reaches_the_jvm(python_failures):
+    """Python names files by such texts, where their names are no UTF-8. py4j closes the connection over them."""
     error = ValueError("no file \udcff, größe")
     key, text, _ = failures.keep(error)
     assert get_command_part(text).encode("utf-8")
     assert text == r"no file \udcff, größe"
     assert failures._kept[key] is error
+
+
+class Held:
+    """What takes memory, such as the arrays of a plan."""
+
+
+class Uncopied(Exception):  # noqa: N818 (it is no word of ours)
+    """As users may raise in a hook: copies of it cannot be made."""
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} {other}")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: InvalidInputError("no such cube"), lambda: OSError(2, "gone"), lambda: Uncopied("no", "copy")],
+)
+def test_an_exception_that_is_kept_holds_nothing_else(make, python_failures):
+    """Neither what the failed write had made, nor, once it is raised again, what its callers have."""
+    holds = []
+
+    def held():
+        made = Held()
+        holds.append(weakref.ref(made))
+        return made
+
+    def plan(arrays):
+        raise KeyError("first")
+
+    def write():
+        try:
+            plan(held())
+        except KeyError as error:
+            raise make() from error
+
+    def job(rows):
+        key, *_ = python_callbacks._answered(write)()
+        assert not holds[1]()  # the arrays, whoever may ask
+        java_class = SimpleNamespace(getName=lambda: "io.pyqbeast.errors.PythonFailure")
+        thrown.append(SimpleNamespace(getClass=lambda: java_class, key=lambda: key))
+        raise failures._original(thrown[0])
+
+    thrown = []
+    try:
+        job(held())
+    except (InvalidInputError, OSError, Uncopied) as error:
+        told = "".join(traceback.format_exception(error))
+    lines = re.findall(r", in (\w+)\n", told)
+    assert lines[:2] == ["write", "plan"]
+    assert lines[-2:] == ["answered", "write"]
+    gc.collect()
+    assert not any(is_there() for is_there in holds)
+    again = failures._original(thrown[0])
+    assert again is None if isinstance(make(), Uncopied) else repr(again) == repr(make())

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import itertools
 import threading
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +50,7 @@ _lock = threading.Lock()
 
 def keep(error: BaseException) -> Any:  # noqa: ANN401 (a Java throwable)
     """Keeps an exception and returns the Java exception that stands for it."""
+    _forget_variables(error)
     with _lock:
         key = str(next(_numbers))
         _kept[key] = error
@@ -57,6 +60,37 @@ def keep(error: BaseException) -> Any:  # noqa: ANN401 (a Java throwable)
     # py4j sends UTF-8 only, which has no place for the surrogates in names of files.
     text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
     return jvm.io.pyqbeast.errors.PythonFailure(key, text, _thrown(error))
+
+
+def _forget_variables(error: BaseException) -> None:
+    """Lets go of what the functions held through which an exception has come, such as the arrays of a plan.
+
+    Nobody may ever ask for it. Its traceback still names their lines.
+    """
+    left, seen = [error], set[int]()
+    while left:
+        each = left.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            traceback.clear_frames(each.__traceback__)
+            left += [before for before in (each.__cause__, each.__context__) if before is not None]
+
+
+def _handed_out(key: str) -> BaseException | None:
+    """The exception that is kept under a key; None where there is none any more.
+
+    It is not kept any longer: once raised it holds all that its callers have. Where it can be copied, its class and its
+    message stay, as a stream, or a plan that Spark has kept, fails again by the same exception of Java's.
+    """
+    with _lock:
+        error = _kept.pop(key, None)
+    if error is not None:
+        # The class may be one of users, and whatever comes up where it is copied.
+        with contextlib.suppress(Exception):
+            another = copy.copy(error)
+            with _lock:
+                _kept[key] = another
+    return error
 
 
 def _thrown(error: BaseException | None) -> Any:  # noqa: ANN401 (a Java throwable)
@@ -78,8 +112,7 @@ def _original(thrown: Any) -> BaseException | None:  # noqa: ANN401 (a Java thro
     while thrown is not None:
         kind = thrown.getClass().getName()
         if kind == "io.pyqbeast.errors.PythonFailure":
-            with _lock:
-                return _kept.get(thrown.key())
+            return _handed_out(thrown.key())
         if kind == "io.pyqbeast.errors.Refusal":
             return UnsupportedError(thrown.getMessage())
         if kind == "io.pyqbeast.errors.Failure":
