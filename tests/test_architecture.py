@@ -32,6 +32,7 @@ ALLOWED = {
     "core.arguments": ["core.errors"],
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
+    "core.listings": [],
     "core.html": [],
     "core.explanation": ["core.format", "core.html", "core.secrets", "core.visible"],
     "core.format": ["core.errors"],
@@ -137,6 +138,7 @@ ALLOWED = {
     "tiledb.storage": [
         "core.errors",
         "core.extras",
+        "core.listings",
         "core.location",
         "core.secrets",
         "tiledb.errors",

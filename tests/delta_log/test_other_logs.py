@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 
@@ -413,10 +414,11 @@ def test_commits_that_are_cleaned_up_while_the_log_is_read(tmp_path, monkeypatch
             (tmp_path / "_delta_log" / name(version, ".json")).unlink(missing_ok=True)
 
     def racing(*versions):
+        @contextlib.contextmanager
         def listed(*arguments, **how):
-            found = find_log_files(*arguments, **how)
-            clean_up(*versions)
-            return found
+            with find_log_files(*arguments, **how) as found:
+                clean_up(*versions)
+                yield found
 
         return listed
 

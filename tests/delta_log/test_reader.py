@@ -22,7 +22,7 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.live_file import LiveFile
-from pyqbeast.delta_log.log_files import find_log_files, readable_versions
+from pyqbeast.delta_log.log_files import readable_versions
 from pyqbeast.delta_log.reader import Protocol, Replay, read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
 from tests.faulty_files import FaultyFiles, PythonFaults
@@ -476,7 +476,7 @@ def test_storage_that_fails_while_it_tells_times(tmp_path, monkeypatch, error):
     with pytest.raises(
         StorageError, match=rf"^looking when .*0000\.json was written failed: {error.__name__}: no answer"
     ):
-        find_log_files(f"faulty:{tmp_path}", timestamp=1)
+        read_snapshot(f"faulty:{tmp_path}", timestamp=1)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -55,6 +57,10 @@ class RememberingFileSystem(MemoryFileSystem):
 
     protocol = "remembering"
     store, pseudo_dirs = {}, [""]
+    # All threads share the client of such a store.
+    async_impl, mirror_sync_methods = True, False
+    #: The paths that the store was asked about, because no listing was kept.
+    asked: ClassVar[list[str]] = []
 
     @classmethod
     def _strip_protocol(cls, path):
@@ -63,17 +69,35 @@ class RememberingFileSystem(MemoryFileSystem):
     def ls(self, path, detail=True, **kwargs):
         path = self._strip_protocol(path)
         if path not in self.dircache:
+            self.asked.append(path)
             self.dircache[path] = super().ls(path, True)
         return self.dircache[path] if detail else [entry["name"] for entry in self.dircache[path]]
+
+    def find(self, path, **kwargs):
+        return fsspec.AbstractFileSystem.find(self, path, **kwargs)  # by listings
 
     def info(self, path, **kwargs):
         path = self._strip_protocol(path)
         if path.rpartition("/")[0] not in self.dircache:
+            self.asked.append(path)
             return super().info(path, **kwargs)
         for entry in self.dircache[path.rpartition("/")[0]]:
             if entry["name"] == path:
                 return entry
         raise FileNotFoundError(path)
+
+    def modified(self, path):
+        self.info(path)
+        return super().modified(path)
+
+    def _open(self, path, mode="rb", **kwargs):
+        if mode == "rb":
+            self.info(path)  # whose size a client has to know
+        return super()._open(path, mode, **kwargs)
+
+    def rmdir(self, path):
+        self.invalidate_cache(path)
+        super().rmdir(path)
 
     def invalidate_cache(self, path=None):
         while path:

@@ -74,8 +74,13 @@ def _read(index: IndexedSnapshot, storage_options: locations.Options) -> list[Ve
     table, version = index.location, index.snapshot.version
     readable = readable_versions(table, storage_options)
     first = max(readable.start, version - MOST_VERSIONS + 1) if version in readable else version
-    beginning = find_log_files(table, first, options=storage_options)
-    replay = Replay()
+    with find_log_files(table, first, options=storage_options) as beginning:
+        return _figures(index, beginning, version)
+
+
+def _figures(index: IndexedSnapshot, beginning: LogFiles, version: int) -> list[VersionFigures]:
+    """The figures of the version of `beginning` and of those behind it, up to `version`."""
+    replay, first = Replay(), beginning.version
     for path in beginning.checkpoint[:1]:
         for action in checkpoint_actions(beginning):
             replay.apply(action, path)

@@ -5,15 +5,17 @@ The version is the newest, or one that a number or a time names.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.listings import fresh_tree
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.read_ahead import is_local
@@ -38,48 +40,54 @@ class LogFiles:
     commits: tuple[str, ...]
 
 
+@contextlib.contextmanager
 def find_log_files(
     table: Location,
     version: int | None = None,
     timestamp: int | None = None,
     options: locations.Options = None,
-) -> LogFiles:
-    """The log files of a version of `table`: the newest one unless `version` names another, or `timestamp`
-    (epoch milliseconds) the newest one of that time.
+) -> Iterator[LogFiles]:
+    """The log files of a version of `table`, to be read meanwhile: the newest one unless `version` names another, or
+    `timestamp` (epoch milliseconds) the newest one of that time.
 
-    The hint in `_last_checkpoint` is left alone: it spares its reader a full listing but can be stale, and
-    fsspec lists the whole folder in any case.
+    Stores elsewhere tell of these files by that listing, and are not asked for each of them. The hint in
+    `_last_checkpoint` is left alone: it spares its reader a full listing but can be stale, and fsspec lists the whole
+    folder in any case.
 
     Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it,
     `InvalidInputError` for a version or a time that the log does not reach, and `StorageError` where storage fails.
     """
-    file_system, folder, commits, checkpoints = _listing(table, options)
-    newest = max([*checkpoints, *commits])
-    if timestamp is not None:
-        version = _version_at(timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()})
-    elif version is None:
-        version = newest
-    start = max((number for number in checkpoints if number <= version), default=-1)
-    # Only the first: a version or a file's name can be any number of digits.
-    missing = next((number for number in range(start + 1, version + 1) if number not in commits), None)
-    if not 0 <= version <= newest or (missing is not None and version < newest):
-        raise InvalidInputError(
-            f"version {version} of the table at {table} cannot be read: the log holds versions up to {newest}, "
-            "from the first commit or the oldest checkpoint on"
+    file_system, root = locations.open_location(table, options)
+    with fresh_tree(file_system, root):
+        folder, commits, checkpoints = _listing(table, file_system, root)
+        newest = max([*checkpoints, *commits])
+        if timestamp is not None:
+            version = _version_at(
+                timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()}
+            )
+        elif version is None:
+            version = newest
+        start = max((number for number in checkpoints if number <= version), default=-1)
+        # Only the first: a version or a file's name can be any number of digits.
+        missing = next((number for number in range(start + 1, version + 1) if number not in commits), None)
+        if not 0 <= version <= newest or (missing is not None and version < newest):
+            raise InvalidInputError(
+                f"version {version} of the table at {table} cannot be read: the log holds versions up to {newest}, "
+                "from the first commit or the oldest checkpoint on"
+            )
+        if missing is not None:
+            raise FormatError(
+                f"{folder}: commit {missing:020d}.json is missing, and no checkpoint makes up for it"
+            )
+        yield LogFiles(
+            table,
+            file_system,
+            options,
+            folder,
+            version,
+            tuple(f"{folder}/{name}" for name in checkpoints.get(start, ())),
+            tuple(f"{folder}/{commits[number]}" for number in range(start + 1, version + 1)),
         )
-    if missing is not None:
-        raise FormatError(
-            f"{folder}: commit {missing:020d}.json is missing, and no checkpoint makes up for it"
-        )
-    return LogFiles(
-        table,
-        file_system,
-        options,
-        folder,
-        version,
-        tuple(f"{folder}/{name}" for name in checkpoints.get(start, ())),
-        tuple(f"{folder}/{commits[number]}" for number in range(start + 1, version + 1)),
-    )
 
 
 def readable_versions(table: Location, options: locations.Options = None) -> range:
@@ -87,7 +95,9 @@ def readable_versions(table: Location, options: locations.Options = None) -> ran
 
     Raises as `find_log_files`.
     """
-    _, _, commits, checkpoints = _listing(table, options)
+    file_system, root = locations.open_location(table, options)
+    with fresh_tree(file_system, root):
+        _, commits, checkpoints = _listing(table, file_system, root)
     newest = max([*checkpoints, *commits])
     oldest = newest
     while oldest in commits:
@@ -97,13 +107,12 @@ def readable_versions(table: Location, options: locations.Options = None) -> ran
 
 
 def _listing(
-    table: Location, options: locations.Options
-) -> tuple[Any, str, dict[int, str], dict[int, list[str]]]:
-    """The file system and the folder of a log, and by version its commits and its complete checkpoints."""
-    file_system, root = locations.open_location(table, options)
+    table: Location,
+    file_system: Any,  # noqa: ANN401 (fsspec's)
+    root: str,
+) -> tuple[str, dict[int, str], dict[int, list[str]]]:
+    """The folder of a log, and by version its commits and its complete checkpoints."""
     folder = f"{root.rstrip('/')}/_delta_log"
-    # Object stores cache listings, and another process may have committed since.
-    file_system.invalidate_cache(folder)
     try:
         with locations.storage_errors(f"listing {folder}"):
             names = _names(file_system, folder)
@@ -116,7 +125,7 @@ def _listing(
         raise TableNotFoundError(
             f"there is no Delta table at {table}: its _delta_log holds no commit and no whole checkpoint"
         )
-    return file_system, folder, commits, checkpoints
+    return folder, commits, checkpoints
 
 
 def _names(file_system: Any, folder: str) -> list[str]:  # noqa: ANN401 (fsspec's)

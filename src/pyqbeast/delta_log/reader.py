@@ -130,11 +130,11 @@ def read_snapshot(
         _check_times_of_files(table, storage_options)
 
     def replayed() -> tuple[LogFiles, Replay]:
-        files = find_log_files(table, version, timestamp, storage_options)
-        checkpoint = checkpoint_actions(files, with_removed=with_removed)
-        of_checkpoint = ((files.checkpoint[0], action) for action in checkpoint)
-        actions = itertools.chain(of_checkpoint, actions_of_commits(files))
-        return files, _replayed(files, actions, Replay(with_removed=with_removed))
+        with find_log_files(table, version, timestamp, storage_options) as files:
+            checkpoint = checkpoint_actions(files, with_removed=with_removed)
+            of_checkpoint = ((files.checkpoint[0], action) for action in checkpoint)
+            actions = itertools.chain(of_checkpoint, actions_of_commits(files))
+            return files, _replayed(files, actions, Replay(with_removed=with_removed))
 
     files, replay = despite_cleanup(replayed)
     protocol = _checked_protocol(files, replay, is_newest=version is None and timestamp is None)
@@ -149,8 +149,8 @@ def _check_times_of_files(table: Location, storage_options: locations.Options) -
     """Only the newest version says which times count: an older one may be from before."""
 
     def replayed() -> tuple[LogFiles, Replay]:
-        files = find_log_files(table, options=storage_options)
-        return files, _replayed(files, actions_of_table(files), Replay())
+        with find_log_files(table, options=storage_options) as files:
+            return files, _replayed(files, actions_of_table(files), Replay())
 
     files, newest = despite_cleanup(replayed)
     _checked_protocol(files, newest, is_newest=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
+from pyqbeast.core.listings import fresh_folder, fresh_tree
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -55,24 +56,31 @@ def files_on_disk(
         StorageError: the folder cannot be listed.
         UnsupportedError: the table keeps removed files for a time that is not understood.
     """
-    storage = _Storage(table, storage_options)
-    files = [storage.look_up(file) for file in snapshot.files]
-    oldest = (time.time() - _retention(snapshot.metadata.configuration)) * 1000
-    for gone in snapshot.removed:
-        if gone.timestamp > oldest:
-            storage.name(storage.place_of(gone.path))
-            storage.name(storage.vector_place(gone.deletion_vector))
-    return files, storage.orphans("iceberg" in snapshot.metadata.configuration.get(_FORMATS, "").split(","))
+    configuration = snapshot.metadata.configuration
+    with contextlib.ExitStack() as listings:
+        storage = _Storage(table, storage_options, listings)
+        files = [storage.look_up(file) for file in snapshot.files]
+        oldest = (time.time() - _retention(configuration)) * 1000
+        for gone in snapshot.removed:
+            if gone.timestamp > oldest:
+                storage.name(storage.place_of(gone.path))
+                storage.name(storage.vector_place(gone.deletion_vector))
+        return files, storage.orphans("iceberg" in configuration.get(_FORMATS, "").split(","))
 
 
 class _Storage:
-    """The sizes of all files below a table's folder, and which of them the log names. Paths are those of fsspec."""
+    """The sizes of all files below a table's folder, and which of them the log names. Paths are those of fsspec.
 
-    def __init__(self, table: Location, options: locations.Options) -> None:
+    Folders are listed until the end of `listings`.
+    """
+
+    def __init__(self, table: Location, options: locations.Options, listings: contextlib.ExitStack) -> None:
         self._table = table
         self._options = options
         self._system, root = locations.open_location(table, options)
         self._root = root.rstrip("/")
+        self._listings = listings
+        listings.enter_context(fresh_tree(self._system, self._root))
         with locations.storage_errors(f"listing {self._root}"):
             #: None where a list of files does not tell their sizes, as of a web server.
             self._sizes = _sizes_below(self._root, self._system)
@@ -167,6 +175,8 @@ class _Storage:
         """
         folder, _, name = path.rpartition("/")
         names = self._asked.setdefault((system, folder), set())
+        if not names:
+            self._listings.enter_context(fresh_folder(system, folder))
         names.add(name)
         if len(names) <= _ASKED_SINGLY:
             return None
@@ -175,8 +185,6 @@ class _Storage:
             sizes = self._listed[system, folder] = {}
             failures = (StorageError, *locations.ABSENT)
             with contextlib.suppress(*failures), locations.storage_errors(f"listing {folder}"):
-                # Object stores cache listings, and files may have gone since.
-                system.invalidate_cache(folder)
                 for info in system.ls(folder, detail=True):
                     if info["type"] == "file":
                         sizes[info["name"].rpartition("/")[2]] = info["size"]

@@ -152,6 +152,17 @@ def test_a_store_that_remembers_listings(tmp_path):
     assert len(store.entries("__commits")) == 1
     store.write("__commits/x", b"abc")
     assert store.size("__commits/x") == 3
+    fs = fsspec.filesystem("remembering")
+    assert not fs.dircache
+    # All files of a folder tell their times as it is listed.
+    fs.asked.clear()
+    assert tiledb.clean(uri, retain_hours=0) == []
+    assert not fs.store.keys() & set(fs.asked)
+    fs.find(f"/{tmp_path.name}")
+    fs.pipe_file(f"/{tmp_path.name}/__commits/y", b"")
+    store.delete("__commits")
+    assert f"/{tmp_path.name}/__commits" not in fs.dircache
+    assert not store.entries("__commits")
 
 
 def test_storage_without_an_array(tmp_path):

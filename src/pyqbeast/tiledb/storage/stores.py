@@ -22,6 +22,7 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.extras import of_extra
+from pyqbeast.core.listings import fresh_folder, fresh_tree
 from pyqbeast.core.location import Location, location_text, opening_failed
 from pyqbeast.tiledb.errors import ArrayFormatError
 
@@ -89,7 +90,16 @@ class Store:
 
     def entries(self, folder: str) -> list[Entry]:
         """What a folder holds, sorted by name; nothing where it does not exist."""
-        self._fs.invalidate_cache(self._path(folder))
+        with fresh_folder(self._fs, self._path(folder)):
+            return self._listed(folder)
+
+    def newest(self, folder: str) -> float:
+        """When the newest file of a folder was written, or the folder itself if it has none; see `modified`."""
+        with fresh_folder(self._fs, self._path(folder)):
+            inside = [f"{folder}/{entry.name}" for entry in self._listed(folder)]
+            return max(map(self.modified, inside or [folder]))
+
+    def _listed(self, folder: str) -> list[Entry]:
         try:
             with self._using("listing", folder, *_ABSENT):
                 listed: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
@@ -105,11 +115,13 @@ class Store:
 
     def size(self, path: str) -> int | None:
         """Bytes of a file, `None` where there is none."""
-        # Object stores cache listings, so a file that was missing a moment ago may be there now.
-        self._fs.invalidate_cache(self._path(path).rpartition("/")[0])
+        file = self._path(path)
         try:
-            with self._using("looking for", path, *_ABSENT):
-                size: int | None = self._fs.size(self._path(path))
+            with (
+                fresh_folder(self._fs, file.rpartition("/")[0]),
+                self._using("looking for", path, *_ABSENT),
+            ):
+                size: int | None = self._fs.size(file)
         except _ABSENT:
             return None
         return size
@@ -187,11 +199,12 @@ class Store:
             raise InvalidInputError(
                 f"{self.uri}: an array's folder may hold files of others and is not deleted"
             )
+        target = self._path(path)
         with (
             contextlib.suppress(FileNotFoundError),
+            fresh_tree(self._fs, target),
             self._using("deleting", path, FileNotFoundError),
         ):
-            target = self._path(path)
             if isinstance(self._fs, LocalFileSystem) or not glob.has_magic(target):
                 self._fs.rm(target, recursive=True)
             else:

@@ -57,5 +57,4 @@ def _candidates(store: Store) -> list[str]:
 
 def _touched(store: Store, path: str) -> float:
     """When a file, or the newest in a folder, was written, in seconds since 1970."""
-    inside = [f"{path}/{entry.name}" for entry in store.entries(path)] if path.startswith(FRAGMENTS) else []
-    return max(map(store.modified, inside or [path]))
+    return store.newest(path) if path.startswith(FRAGMENTS) else store.modified(path)

@@ -1,0 +1,113 @@
+"""Stores whose clients keep what they list: nothing older is believed, nothing stays, nothing is asked for twice."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pyqbeast
+from pyqbeast.core.problems import EXISTS
+from pyqbeast.delta_log.history import read_history
+from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.reader import read_snapshot
+from tests.deletion_vectors.tables import PROTOCOL, add, commit
+from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, metadata
+from tests.tiledb import failing  # noqa: F401 (it registers the store)
+
+
+class Stored:
+    """A folder of this machine that another process puts into the store, of which the client hears nothing."""
+
+    def __init__(self, folder):
+        self.folder, self.root = folder, f"/{folder.name}"
+        self.url = f"remembering:/{self.root}"
+        self.system = fsspec.filesystem("remembering")
+        self.system.dircache.clear()
+
+    def put(self):
+        for file in filter(lambda path: path.is_file(), self.folder.rglob("*")):
+            place = f"{self.root}/{file.relative_to(self.folder).as_posix()}"
+            self.system.pipe_file(place, file.read_bytes())
+        self.system.asked.clear()
+
+    def commit_rows(self, version, *actions):
+        """A file of three rows in a folder of the table, behind what else a commit holds."""
+        rows = NUMBERS.slice(3 * version, 3)
+        added = indexed_add(self.folder / "ab" / f"part-{version}.parquet", rows)
+        added["add"]["path"] = f"ab/part-{version}.parquet"
+        commit(self.folder, version, *actions, added)
+        self.put()
+
+
+@pytest.fixture
+def stored(tmp_path):
+    made = Stored(tmp_path)
+    made.commit_rows(0, PROTOCOL, metadata(fields_of(NUMBERS.schema)))
+    return made
+
+
+@pytest.mark.parametrize("who", ["verify", "the user"])
+def test_files_are_found_that_were_written_since_their_folder_was_listed(stored, who):
+    if who == "verify":
+        assert pyqbeast.scan(stored.url).verify().ok
+    else:
+        assert stored.system.find(stored.root)
+    stored.commit_rows(1)
+    scan = pyqbeast.scan(stored.url)
+    assert ids(scan) == list(range(6))
+    assert scan.verify().ok
+
+
+def test_no_listing_of_a_table_stays(stored):
+    stored.system.pipe_file("/elsewhere/file", b"")
+    stored.system.ls("/elsewhere")
+    scan = pyqbeast.scan(stored.url)
+    assert ids(scan) == [0, 1, 2]
+    assert scan.verify().ok
+    assert read_history(IndexedSnapshot.read(stored.url))
+    assert list(stored.system.dircache) == ["/elsewhere"]
+
+
+def test_a_listing_tells_all_of_the_files_of_a_log(stored):
+    """Otherwise each would be asked for: when a commit was written, and how large a checkpoint is."""
+    log = f"{stored.root}/_delta_log"
+    tells = {"schemaString": json.dumps({"type": "struct", "fields": []})}
+    actions = [{"protocol": {"minReaderVersion": 1}}, {"metaData": tells}, add("a")]
+    rows = [{kind: {**entry, "partitionValues": None}} for each in actions for kind, entry in each.items()]
+    kinds = ("protocol", "metaData", "add")
+    columns = {kind: [row.get(kind) for row in rows] for kind in kinds}
+    pq.write_table(
+        pa.table(columns), stored.folder / "_delta_log" / "00000000000000000001.checkpoint.parquet"
+    )
+    commit(stored.folder, 1, add("a"))
+    stored.put()
+    assert [file.path for file in read_snapshot(stored.url).files] == ["a"]
+    assert stored.system.asked == [log]
+    for version in range(2):
+        file = stored.system.store[f"{log}/{version:020d}.json"]
+        file.modified = datetime.fromtimestamp(version, timezone.utc)
+    stored.system.asked.clear()
+    assert read_snapshot(stored.url, timestamp=1000).version == 1
+    assert stored.system.asked == [log] * 2
+
+
+def test_what_lies_outside_of_the_table_is_listed_once(stored):
+    """As of a shallow clone. What is missing there is missing after that."""
+    for number in range(30):
+        stored.system.pipe_file(f"/source{stored.root}/{number}", b"1")
+    stored.system.find("/source")
+    stored.system.pipe_file(f"/source{stored.root}/30", b"1")
+    paths = [f"remembering://source{stored.root}/{number}" for number in [30, *range(28), "gone", "lost"]]
+    commit(stored.folder, 1, *(add(path, rows=1) for path in paths))
+    stored.put()
+    report = pyqbeast.scan(stored.url).verify()
+    missing = {problem.file for problem in report.problems if problem.rule == EXISTS}
+    assert missing == set(paths[-2:])
+    outside = [path for path in stored.system.asked if path.startswith("/source")]
+    assert outside[20:] == [f"/source{stored.root}"]
+    assert not [path for path in stored.system.dircache if path.startswith(f"/source{stored.root}")]
