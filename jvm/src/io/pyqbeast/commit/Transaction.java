@@ -17,6 +17,7 @@ import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.SessionCopy;
 import io.pyqbeast.spark.Snapshots;
 import io.pyqbeast.statistics.KeptBounds;
 import java.util.ArrayList;
@@ -225,30 +226,36 @@ public final class Transaction extends LaidOutTransaction {
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
     active(
         () -> {
-          laidOut = inOwnSession(data, pageRows);
-          request = requested(given);
-          Dataset<Row> rows =
-              request.replacesMatches()
-                  ? inOwnSession(rehearsal.asGiven(), pageRows)
-                  : rehearsal.withoutNumbers(laidOut);
-          WriteIntoDelta command = request.command(deltaLog(), SaveMode.valueOf(mode), rows);
-          source = command.data();
-          if (given.containsKey(Constants.READS_TABLE)) {
-            readWholeTable();
-          }
-          storeUnlessDeltaWill(command, Rehearsal.asDeltaTakes(session, source.schema()));
-          actions = actionsOf(command);
-          if (isReplaced()) {
-            actions = DeltaActions.unclustered(actions, snapshot());
-          }
-          if (!entries.changeNothing() && newMetadata().isEmpty()) {
-            throw new IllegalStateException("nobody has stored the revision of these rows, by which their files are tagged");
-          }
-          if (exists() && DeltaWrites.replacesPart(request.options()) && areReplacedByWeight()) {
-            notes.add(Constants.DELETED_BY_WEIGHT);
+          try (SessionCopy own = ownSession(pageRows)) {
+            writeIn(own.session(), data, mode, given);
           }
           return null;
         });
+  }
+
+  private void writeIn(SparkSession own, Dataset<Row> data, String mode, Map<String, String> given) throws Exception {
+    laidOut = Frames.of(own, Frames.plan(data));
+    request = requested(given);
+    Dataset<Row> rows =
+        request.replacesMatches()
+            ? Frames.of(own, Frames.plan(rehearsal.asGiven()))
+            : rehearsal.withoutNumbers(laidOut);
+    WriteIntoDelta command = request.command(deltaLog(), SaveMode.valueOf(mode), rows);
+    source = command.data();
+    if (given.containsKey(Constants.READS_TABLE)) {
+      readWholeTable();
+    }
+    storeUnlessDeltaWill(command, Rehearsal.asDeltaTakes(session, source.schema()));
+    actions = actionsOf(command);
+    if (isReplaced()) {
+      actions = DeltaActions.unclustered(actions, snapshot());
+    }
+    if (!entries.changeNothing() && newMetadata().isEmpty()) {
+      throw new IllegalStateException("nobody has stored the revision of these rows, by which their files are tagged");
+    }
+    if (exists() && DeltaWrites.replacesPart(request.options()) && areReplacedByWeight()) {
+      notes.add(Constants.DELETED_BY_WEIGHT);
+    }
   }
 
   /**
@@ -260,14 +267,16 @@ public final class Transaction extends LaidOutTransaction {
     if (!DeltaWrites.replacesPart(request.options())) {
       return command.writeAndReturnCommitData(this, own, Option.empty(), false).actions();
     }
-    org.apache.spark.sql.classic.SparkSession removing = ExactSession.ofRemoval(own);
-    // Delta reads the table in the session that is active.
-    Seq<Action> all =
-        removing.withActive(
-            ScalaInterop.supplier(
-                () -> command.writeAndReturnCommitData(this, removing, Option.empty(), false).actions()));
-    WriteRequest.forgetVersion(own, removing);
-    return KeptBounds.in(all, snapshot());
+    try (SessionCopy copy = ExactSession.ofRemoval(own)) {
+      org.apache.spark.sql.classic.SparkSession removing = copy.session();
+      // Delta reads the table in the session that is active.
+      Seq<Action> all =
+          removing.withActive(
+              ScalaInterop.supplier(
+                  () -> command.writeAndReturnCommitData(this, removing, Option.empty(), false).actions()));
+      WriteRequest.forgetVersion(own, removing);
+      return KeptBounds.in(all, snapshot());
+    }
   }
 
   /** Whether the rows that give way are chosen by their weight, be it named or seen in what is gone. */
@@ -314,9 +323,10 @@ public final class Transaction extends LaidOutTransaction {
             updateMetadata(metadata(), false);
           }
           if (data != null) {
-            Dataset<Row> rows = inOwnSession(data, pageRows);
-            for (FileAction file : ScalaInterop.list(writeAgain(rows))) {
-              all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
+            try (SessionCopy own = ownSession(pageRows)) {
+              for (FileAction file : ScalaInterop.list(writeAgain(Frames.of(own.session(), Frames.plan(data))))) {
+                all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
+              }
             }
           }
           return null;
@@ -324,13 +334,14 @@ public final class Transaction extends LaidOutTransaction {
     actions = ScalaInterop.seq(all);
   }
 
-  private Dataset<Row> inOwnSession(Dataset<Row> data, int pageRows) {
-    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) session).cloneSession();
-    if (own.conf().getOption(PAGE_ROWS).isEmpty()) {
-      own.conf().set(PAGE_ROWS, Integer.toString(pageRows));
+  /** The session that files are written in. */
+  private SessionCopy ownSession(int pageRows) {
+    SessionCopy own = SessionCopy.of(session);
+    if (own.session().conf().getOption(PAGE_ROWS).isEmpty()) {
+      own.session().conf().set(PAGE_ROWS, Integer.toString(pageRows));
     }
-    ExactParquet.set(own.sessionState().conf());
-    return Frames.of(own, Frames.plan(data));
+    ExactParquet.set(own.session().sessionState().conf());
+    return own;
   }
 
   private WriteRequest requested(Map<String, String> given) {

@@ -7,6 +7,7 @@ import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.SessionCopy;
 import io.pyqbeast.statistics.KeptBounds;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
@@ -53,26 +54,25 @@ public final class WatchedCommand implements TransactionExecutionObserver {
         .open(
             () -> {
               org.apache.spark.sql.classic.SparkSession given = (org.apache.spark.sql.classic.SparkSession) session;
-              org.apache.spark.sql.classic.SparkSession own = ExactSession.ofRemoval(given);
-              DeleteFromTable asked = new DeleteFromTable(target(own, path), given.expression(condition));
-              // The condition is analyzed where it was written, as a copy of a session lacks some of what it may name.
-              DeleteCommand delete = (DeleteCommand) LogicalPlans.analyzed(given, asked);
-              LogicalPlan exact =
-                  LogicalPlans.replaced(delete.target(), LogicalRelation.class, LogicalPlans::exact);
-              try {
-                return run(
-                    () -> {
-                      Dataset$.MODULE$.ofRows(
-                          own, delete.copy(delete.deltaLog(), delete.catalogTable(), exact, delete.condition()));
-                      return "";
-                    },
-                    "");
-              } catch (DeltaConcurrentModificationException e) {
-                return e.getMessage();
-              } finally {
-                WriteRequest.forgetVersion(session, own);
+              try (SessionCopy own = ExactSession.ofRemoval(given)) {
+                DeleteFromTable asked = new DeleteFromTable(target(own.session(), path), given.expression(condition));
+                // The condition is analyzed where it was written, as a copy of a session lacks some of what it may name.
+                DeleteCommand delete = (DeleteCommand) LogicalPlans.analyzed(given, asked);
+                try {
+                  return run(() -> deletedIn(own.session(), delete), "");
+                } catch (DeltaConcurrentModificationException e) {
+                  return e.getMessage();
+                } finally {
+                  WriteRequest.forgetVersion(session, own.session());
+                }
               }
             });
+  }
+
+  private static String deletedIn(org.apache.spark.sql.classic.SparkSession own, DeleteCommand delete) {
+    LogicalPlan exact = LogicalPlans.replaced(delete.target(), LogicalRelation.class, LogicalPlans::exact);
+    Dataset$.MODULE$.ofRows(own, delete.copy(delete.deltaLog(), delete.catalogTable(), exact, delete.condition()));
+    return "";
   }
 
   /** Spark adds blanks to what it reads of a CHAR column, and only the plan of the SQL statement deletes from that. */
@@ -91,7 +91,13 @@ public final class WatchedCommand implements TransactionExecutionObserver {
    * any session.
    */
   public static void sql(SparkSession session, String path, String statement) {
-    Door.writing(session, path).open(() -> run(() -> ExactSession.ofStatistics(session).sql(statement), null));
+    Door.writing(session, path)
+        .open(
+            () -> {
+              try (SessionCopy own = ExactSession.ofStatistics(session)) {
+                return run(() -> own.session().sql(statement), null);
+              }
+            });
   }
 
   /**

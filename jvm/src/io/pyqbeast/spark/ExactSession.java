@@ -1,7 +1,7 @@
 package io.pyqbeast.spark;
 
 import java.util.Map;
-import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
@@ -24,15 +24,15 @@ public final class ExactSession {
 
   private ExactSession() {}
 
-  private static SparkSession copy(org.apache.spark.sql.SparkSession session, Map<String, String> settings) {
-    SparkSession copy = ((SparkSession) session).cloneSession();
-    settings.forEach(copy.conf()::set);
+  private static SessionCopy copy(SparkSession session, Map<String, String> settings) {
+    SessionCopy copy = SessionCopy.of(session);
+    settings.forEach(copy.session().conf()::set);
     return copy;
   }
 
-  public static SparkSession of(org.apache.spark.sql.SparkSession session) {
-    SparkSession exact = copy(session, READING);
-    exact.conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+  public static SessionCopy of(SparkSession session) {
+    SessionCopy exact = copy(session, READING);
+    exact.session().conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
     return exact;
   }
 
@@ -40,10 +40,10 @@ public final class ExactSession {
    * One in which Delta's own commands take rows away: it reads every file that it needs or fails, and what is in the files,
    * in whatever case they spell their columns. Conditions are computed by the policy of the session itself.
    */
-  public static SparkSession ofRemoval(org.apache.spark.sql.SparkSession session) {
-    SparkSession exact = copy(session, READING);
-    EVERY_FILE.forEach(exact.conf()::set);
-    exact.conf().set(SQLConf.CASE_SENSITIVE().key(), "false");
+  public static SessionCopy ofRemoval(SparkSession session) {
+    SessionCopy exact = copy(session, READING);
+    EVERY_FILE.forEach(exact.session().conf()::set);
+    exact.session().conf().set(SQLConf.CASE_SENSITIVE().key(), "false");
     return exact;
   }
 
@@ -51,10 +51,10 @@ public final class ExactSession {
    * One in which Delta's own commands tell statistics that hold for everybody: of every file, of columns in whatever case it
    * spells them, and with moments in UTC, since offsets lack their seconds.
    */
-  public static SparkSession ofStatistics(org.apache.spark.sql.SparkSession session) {
-    SparkSession exact = ofRemoval(session);
-    exact.conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
-    exact.conf().set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
+  public static SessionCopy ofStatistics(SparkSession session) {
+    SessionCopy exact = ofRemoval(session);
+    exact.session().conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+    exact.session().conf().set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
     return exact;
   }
 }

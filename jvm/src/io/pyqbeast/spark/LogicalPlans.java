@@ -176,7 +176,7 @@ public final class LogicalPlans {
    */
   public static LogicalRelation exact(LogicalRelation relation) {
     HadoopFsRelation old = (HadoopFsRelation) relation.relation();
-    SparkSession session = ExactSession.of(old.sparkSession());
+    SparkSession session = ExactSession.of(old.sparkSession()).withoutUploads();
     session.conf().set("spark.sql.caseSensitive", "false");
     return of(relation, old.location(), old.options(), session);
   }

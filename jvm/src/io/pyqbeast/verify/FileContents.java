@@ -107,7 +107,7 @@ public final class FileContents {
    * stops no query.
    */
   public static SparkSession lenient(SparkSession session) {
-    SparkSession lenient = ExactSession.of(session);
+    SparkSession lenient = ExactSession.of(session).withoutUploads();
     lenient.conf().set("spark.sql.files.ignoreCorruptFiles", "true");
     // Writers of Parquet leave a checksum with each page, which readers by default do not look at.
     lenient.conf().set("parquet.page.verify-checksum.enabled", "true");

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.spark.SessionCopy;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
@@ -15,7 +16,6 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 
 /**
@@ -92,18 +92,19 @@ public final class Leftovers {
     String statement =
         "VACUUM delta.`" + log.path().replace("`", "``") + "` FULL" + (hours < 0 ? "" : " RETAIN " + hours + " HOURS")
             + (dryRun ? " DRY RUN" : "");
-    SparkSession own = ((org.apache.spark.sql.classic.SparkSession) log.session()).cloneSession();
-    own.conf().set(IGNORES_HOURS, "false");
     List<String> paths = new ArrayList<>();
-    // It prints how many there were, to where the command line has its output.
-    scala.Console.withOut(
-        OutputStream.nullOutputStream(),
-        () -> {
-          for (Row row : own.sql(statement).collectAsList()) {
-            paths.add(row.getString(0));
-          }
-          return null;
-        });
+    try (SessionCopy own = SessionCopy.of(log.session())) {
+      own.session().conf().set(IGNORES_HOURS, "false");
+      // It prints how many there were, to where the command line has its output.
+      scala.Console.withOut(
+          OutputStream.nullOutputStream(),
+          () -> {
+            for (Row row : own.session().sql(statement).collectAsList()) {
+              paths.add(row.getString(0));
+            }
+            return null;
+          });
+    }
     return paths;
   }
 
