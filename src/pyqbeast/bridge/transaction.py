@@ -130,6 +130,10 @@ class Transaction:
         """The rows, worked out once and kept. What they read of the table counts as read by this transaction."""
         return DataFrame(self._java.kept(data._jdf), self._spark)
 
+    def forget_kept(self) -> None:
+        """Frees the memory of the rows of `kept`, also of those of a call that failed."""
+        self._java.forgetKept()
+
     def as_stored(self, data: DataFrame, mode: str, options: Mapping[str, str]) -> tuple[DataFrame, set[int]]:
         """The rows as the table will hold them, and the revisions whose blocks tell the weights that rows have then."""
         rows = DataFrame(self._java.asStored(data._jdf, mode, dict(options)), self._spark)

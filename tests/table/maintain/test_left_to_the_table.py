@@ -81,14 +81,25 @@ def test_identities_of_a_write_that_is_committed_on_top_of_another(spark, name, 
     assert spark.table(name).select("number").distinct().count() == 300
 
 
+def kept_rows(spark):
+    """The RDDs that Spark keeps in memory. Those of Delta have names."""
+    kept = spark.sparkContext._jsc.getPersistentRDDs()
+    return {number for number, rdd in kept.items() if rdd.name() is None}
+
+
 def test_matching_rows_are_replaced(spark, name, table_path):
     save(rows_2d(spark, 300), table_path)
     new = rows_2d(spark, 30, first=290).withColumn("name", F.lit("new"))
+    in_memory = kept_rows(spark)
     save(new, table_path, "overwrite", replaceUsing="id")
+    wrong = new.withColumn("a", F.expr("if(id < 300, a, int(raise_error('while they are read')))"))
+    with pytest.raises(Exception, match="while they are read"):
+        save(wrong, table_path, "overwrite", replaceUsing="id")
     on = {"replaceOn": "t.id = s.id + 100", "targetAlias": "t"}
     save(rows_2d(spark, 10).alias("s"), table_path, "overwrite", **on)
     with pytest.raises(Exception, match="cannot be resolved"):
         save(rows_2d(spark, 10), table_path, "overwrite", **on)
+    assert kept_rows(spark) <= in_memory
     rows = load(spark, table_path).select("id", "name").collect()
     wanted = [*range(100), *range(110, 320), *range(10)]
     assert sorted(row["id"] for row in rows) == sorted(wanted)

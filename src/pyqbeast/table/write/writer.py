@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -72,17 +73,19 @@ class _Write:
         """Lays the rows out and commits. If another writer has changed the revisions, this starts again."""
         check_names(self.data.columns)
         rebuilds = 0 if self.options.holds_rows_read else number_of_retries(self.spark)
-        while True:
-            transaction = bridge.Transaction(self.spark, self.options.path, self.options.delta)
-            if self._is_superfluous(transaction):
-                return
-            if self.options.replaces_matches and self.mode == "Overwrite":
-                # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
-                # they are kept.
-                self.data = transaction.kept(self.data)
-            if self._is_written(transaction, may_rebuild=rebuilds > 0):
-                return
-            rebuilds -= 1
+        with ExitStack() as afterwards:
+            while True:
+                transaction = bridge.Transaction(self.spark, self.options.path, self.options.delta)
+                if self._is_superfluous(transaction):
+                    return
+                if self.options.replaces_matches and self.mode == "Overwrite":
+                    # Delta evaluates the rows a second time to find matches. A source may give other rows each time, so
+                    # they are kept.
+                    afterwards.callback(transaction.forget_kept)
+                    self.data = transaction.kept(self.data)
+                if self._is_written(transaction, may_rebuild=rebuilds > 0):
+                    return
+                rebuilds -= 1
 
     def _is_written(self, transaction: bridge.Transaction, *, may_rebuild: bool) -> bool:
         """Returns False if the rows have to be laid out again; the files are deleted then."""

@@ -27,10 +27,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
@@ -74,6 +76,9 @@ public final class Transaction extends LaidOutTransaction {
 
   /** The query that gives the rows to write; null before. */
   private LogicalPlan query;
+
+  /** Null where no rows are kept. */
+  private RDD<InternalRow> kept;
 
   private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
     super(session, log, begins);
@@ -181,16 +186,26 @@ public final class Transaction extends LaidOutTransaction {
   }
 
   /**
-   * Rows that are computed once and kept, because Delta reads them more than once. A source may give others each time. This is
-   * active while they are computed, so it learns which tables they were read from.
+   * Rows that are computed once and kept until {@link #forgetKept}, because Delta reads them more than once. A source may give
+   * others each time. This is active while they are computed, so it learns which tables they were read from.
    */
   public Dataset<Row> kept(Dataset<Row> data) {
     return active(
         () -> {
           comeFrom(Frames.plan(data));
           // The plan is made anew: one that was made before says which files of the table it reads.
-          return Frames.of(data.sparkSession(), Frames.plan(data)).localCheckpoint();
+          Dataset<Row> rows = Frames.of(data.sparkSession(), Frames.plan(data)).localCheckpoint(false);
+          kept = Frames.rdd(rows);
+          rows.count(); // which keeps them: where it fails, what it has kept so far is known
+          return rows;
         });
+  }
+
+  /** Spark would hold on to the rows of {@link #kept} until it happens to collect garbage. */
+  public void forgetKept() {
+    if (kept != null) {
+      kept.unpersist(false);
+    }
   }
 
   /** The rows as the table will hold them; see {@link Rehearsal}. */

@@ -1,9 +1,12 @@
 package io.pyqbeast.spark;
 
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.LogicalRDD;
 
 /** Frames and their plans. Only Spark's classic frames have plans, and the others never reach the JVM's side. */
 public final class Frames {
@@ -12,6 +15,11 @@ public final class Frames {
   /** The analyzed plan of a frame. */
   public static LogicalPlan plan(Dataset<Row> frame) {
     return ((org.apache.spark.sql.classic.Dataset<Row>) frame).queryExecution().analyzed();
+  }
+
+  /** What holds the rows of a frame that is checkpointed. */
+  public static RDD<InternalRow> rdd(Dataset<Row> checkpointed) {
+    return ((LogicalRDD) plan(checkpointed)).rdd();
   }
 
   /** The frame of a plan, in a session. */
