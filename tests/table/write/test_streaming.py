@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, UnsupportedError, bridge
@@ -91,6 +91,35 @@ def test_a_stream_that_may_change_the_schema_gets_the_types_that_deltas_sink_giv
             table = load(spark, path)
             found[sink] = (table.schema.simpleString(), table.collect())
         assert found["qbeast"] == found["delta"]
+
+
+def test_texts_of_a_stream_become_what_deltas_sink_makes_of_them(spark, tmp_path):
+    """Numbers and moments of a CSV or of Kafka come as texts: the policy of assignments says what becomes of them."""
+    policy = "spark.sql.storeAssignmentPolicy"
+    found = {}
+    for sink in ("delta", "qbeast"):
+        table = str(tmp_path / sink)
+        index = "OPTIONS (columnsToIndex = 'id')" if sink == "qbeast" else ""
+        columns = "id INT, at DATE, s STRUCT<x: SMALLINT, y: INT>"
+        spark.sql(f"CREATE TABLE delta.`{table}` ({columns}) USING {sink} {index}")
+        outcomes = []
+        for case, (given, text) in enumerate(
+            [("ANSI", "7"), ("ANSI", "seven"), ("LEGACY", "seven"), ("STRICT", "7")]
+        ):
+            source = str(tmp_path / f"{sink} {case}")
+            row = f"'{text}' AS id, '2024-02-03' AS at, named_struct('x', '{text}') AS s"
+            spark.sql(f"SELECT {row}").write.format("delta").save(source)
+            stream = spark.readStream.format("delta").load(source).writeStream.format(sink)
+            stream = stream.option("checkpointLocation", f"{source} done").trigger(availableNow=True)
+            with under(spark, {policy: given}):
+                try:
+                    stream.start(table).awaitTermination()
+                    outcomes.append("written")
+                except PySparkException:
+                    outcomes.append("refused")
+        found[sink] = (outcomes, {*load(spark, table).collect()})
+    assert found["qbeast"] == found["delta"]
+    assert found["delta"][0] == ["written", "refused", "written", "refused"]
 
 
 def test_the_inner_fields_of_a_stream_are_those_of_the_table(spark, table_path, tmp_path):

@@ -7,6 +7,7 @@ import io.pyqbeast.errors.PythonFailure;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.DeltaCommands;
+import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.RowOrder;
 import io.pyqbeast.spark.ScalaInterop;
@@ -160,7 +161,7 @@ public final class QbeastSink implements Sink {
     for (StructField given : named.schema().fields()) {
       asStored = asStored.add(given.name(), merged.apply(given.name()).dataType().asNullable());
     }
-    return DataType.equalsIgnoreNullability(named.schema(), asStored) ? named : named.to(asStored);
+    return DataType.equalsIgnoreNullability(named.schema(), asStored) ? named : DeltaWrites.cast(session, named, asStored);
   }
 
   /** Which types of the table give way to wider ones of a batch: those that the write itself widens. */

@@ -1,5 +1,6 @@
 package io.pyqbeast.spark;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.apache.spark.sql.Dataset;
@@ -9,17 +10,25 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.DeltaOptions$;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.PreprocessTableUpdate;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.UniversalFormat$;
+import org.apache.spark.sql.delta.UpdateExpressionsSupport;
 import org.apache.spark.sql.delta.commands.CreateDeltaTableLikeShims$;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Map;
 
@@ -48,6 +57,20 @@ public final class DeltaWrites {
     return new WriteIntoDelta(
         log, mode, options, ScalaInterop.seq(List.of()), configuration, data, Option.empty(), Option.empty(),
         replacesMatches);
+  }
+
+  /** The columns of a stream cast to other types, as Delta's sink does: by {@code spark.sql.storeAssignmentPolicy}. */
+  public static Dataset<Row> cast(org.apache.spark.sql.classic.SparkSession session, Dataset<Row> rows, StructType types) {
+    PreprocessTableUpdate casts = new PreprocessTableUpdate(session.sessionState().conf());
+    UpdateExpressionsSupport.CastingBehavior byName = casts.CastByName().apply(true);
+    LogicalPlan plan = Frames.plan(rows);
+    List<NamedExpression> columns = new ArrayList<>();
+    for (Attribute column : ScalaInterop.list(plan.output())) {
+      String name = column.name();
+      DataType type = types.apply(name).dataType();
+      columns.add(LogicalPlans.named(casts.castIfNeeded(column, type, byName, name, Option.empty()), name));
+    }
+    return Frames.of(session, new Project(ScalaInterop.seq(columns), plan));
   }
 
   /** Whether a name is that of one of Delta's properties, which it knows in any case. */
