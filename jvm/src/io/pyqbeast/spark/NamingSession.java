@@ -20,7 +20,7 @@ public final class NamingSession {
     if (ofView.isEmpty() || ofView.equals(catalogAndNamespace(current))) {
       return session;
     }
-    SparkSession copy = session.cloneSession();
+    SparkSession copy = SessionCopy.of(session).session();
     CatalogManager names = copy.sessionState().catalogManager();
     names.setCurrentCatalog(ofView.get(0));
     names.setCurrentNamespace(ofView.subList(1, ofView.size()).toArray(String[]::new));
