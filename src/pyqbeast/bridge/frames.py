@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from pyqbeast.arrow_schema import arrow_schema
 from pyqbeast.bridge.jvm import java
 from pyqbeast.core.errors import InvalidInputError
 
 #: What makes a path a pattern to Hadoop, unless a backslash stands before it.
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
-#: Up to Spark 4.1 times are in UTC without being asked for.
-_IN_UTC: dict[str, Any] = (
-    {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
-)
 
 
 def check_query(query: object, function: str) -> None:
@@ -33,11 +27,6 @@ def check_query(query: object, function: str) -> None:
 def is_case_sensitive(spark: SparkSession) -> bool:
     """Whether columns whose names differ in case only are different ones to the user of a session."""
     return str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
-
-
-def arrow_schema(schema: StructType) -> pa.Schema:
-    """Arrow's types of Spark's columns; times are in UTC."""
-    return to_arrow_schema(schema, **_IN_UTC)
 
 
 def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Sequence[object]]) -> DataFrame:

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
 from pyspark.sql.types import StructField, StructType
 
-from pyqbeast.bridge.frames import arrow_schema
+from pyqbeast.arrow_schema import arrow_schema
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.tiledb.datatypes import Datatype, datatype_of
 from pyqbeast.tiledb.errors import telling

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pyqbeast.bridge.frames import arrow_schema
+from pyqbeast.arrow_schema import arrow_schema
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.ingest import cast_loss, leaves
