@@ -59,7 +59,18 @@ def source_folders(spark: str) -> list[Path]:
     return [ROOT / "jvm" / "src", *(folder for folder in sorted(shims) if takes_in(folder.name))]
 
 
+def lint(compiler: str) -> list[str]:
+    """Every warning of JDK 17, with which the project is developed, is an error.
+
+    Later ones warn of more with each version, which nobody who installs the package can do anything about.
+    """
+    told = subprocess.run([compiler, "-version"], capture_output=True, text=True, check=False)
+    # Left out are warnings about the libraries' own class files.
+    return ["-Xlint:all,-path,-classfile", "-Werror"] if "javac 17." in told.stdout else []
+
+
 def compile_to(folder: Path, spark: str) -> None:
+    compiler = javac()
     maven = load(PACKAGE / "bridge" / "maven.py")
     locked = {
         **maven.read_lock(ROOT / "jvm" / f"classpath-{spark}.lock"),
@@ -67,13 +78,12 @@ def compile_to(folder: Path, spark: str) -> None:
     }
     classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
     sources = sorted(str(path) for source in source_folders(spark) for path in source.rglob("*.java"))
-    # Every warning is an error. Left out are those about the libraries' own class files.
-    lint = ["-Xlint:all,-path,-classfile", "-Werror", "-proc:none"]
     command = [
-        javac(),
+        compiler,
         # It runs for seconds. The JVM's optimizing compiler would take more time than it spares.
         "-J-XX:TieredStopAtLevel=1",
-        *lint,
+        *lint(compiler),
+        "-proc:none",
         "--release",
         "17",
         "-g:source,lines",

@@ -30,6 +30,8 @@ UV = ROOT / ".uv" / "bin" / "uv"
 JAVAC = r"""#!{python}
 import re, sys, zipfile
 given = sys.argv[1:]
+if given == ["-version"]:
+    sys.exit()
 (spark,) = re.findall("/delta-spark_(.+?)_", given[given.index("-cp") + 1])
 sources = {{re.sub(".*/jvm/[^/]*/|[.]java$", "", each) for each in given if each.endswith(".java")}}
 with zipfile.ZipFile("{jars}/pyqbeast-bridge-spark-" + spark + ".jar") as jar:
