@@ -86,6 +86,8 @@ def compile_to(folder: Path, spark: str) -> None:
         "-proc:none",
         "--release",
         "17",
+        "-encoding",
+        "UTF-8",
         "-g:source,lines",
         "-cp",
         classpath,
@@ -107,10 +109,10 @@ def add_resources(folder: Path, version: str, spark: str) -> None:
     }
     texts.update(stored_classes(vars(constants)))
     (folder / "pyqbeast").mkdir()
-    (folder / "pyqbeast" / "version.txt").write_text(version + "\n")
-    (folder / "pyqbeast" / "spark-version.txt").write_text(spark + "\n")
+    (folder / "pyqbeast" / "version.txt").write_text(version + "\n", "utf-8")
+    (folder / "pyqbeast" / "spark-version.txt").write_text(spark + "\n", "utf-8")
     (folder / "pyqbeast" / "format.properties").write_text(
-        "".join(f"{k}={v}\n" for k, v in sorted(texts.items()))
+        "".join(f"{k}={v}\n" for k, v in sorted(texts.items())), "utf-8"
     )
 
 

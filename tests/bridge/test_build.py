@@ -84,3 +84,8 @@ def test_warnings_are_errors_for_the_compiler_of_the_project(build, monkeypatch,
     monkeypatch.setenv("JAVAC_VERSION", version)
     for arguments in build():
         assert ("-Werror" in arguments, "-Xlint" in arguments) == (is_ours, is_ours)
+
+
+def test_sources_are_read_as_the_text_that_they_are(build):
+    """JDK 17 takes the locale's encoding for theirs unless it is told."""
+    assert all("-encoding UTF-8" in arguments for arguments in build())

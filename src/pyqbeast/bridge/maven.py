@@ -20,7 +20,9 @@ _SECONDS_OF_SILENCE = 30
 
 def read_lock(path: Path) -> dict[str, str]:
     """Path in the repository to SHA-256, from a lock file of `checksum  path` lines."""
-    lines = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    lines = [
+        line.split() for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")
+    ]
     return {where: checksum for checksum, where in lines}
 
 
