@@ -76,7 +76,10 @@ def compile_to(folder: Path, spark: str) -> None:
         **maven.read_lock(ROOT / "jvm" / f"classpath-{spark}.lock"),
         **maven.read_lock(PACKAGE / f"delta_jars-{spark}.lock"),
     }
-    classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
+    try:
+        classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
+    except OSError as error:
+        raise SystemExit(f"pyqbeast: {error}") from None
     sources = sorted(str(path) for source in source_folders(spark) for path in source.rglob("*.java"))
     command = [
         compiler,

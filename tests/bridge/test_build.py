@@ -89,3 +89,18 @@ def test_warnings_are_errors_for_the_compiler_of_the_project(build, monkeypatch,
 def test_sources_are_read_as_the_text_that_they_are(build):
     """JDK 17 takes the locale's encoding for theirs unless it is told."""
     assert all("-encoding UTF-8" in arguments for arguments in build())
+
+
+def test_a_library_that_cannot_be_fetched_ends_the_build_in_one_line(project, build, monkeypatch):
+    lock = project / "jvm" / f"classpath-{SPARK_VERSIONS[0]}.lock"
+    lock.write_text("0000  org/a.jar\n")
+    monkeypatch.setenv("PYQBEAST_MAVEN", f"file://{project}/nothing")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
+    with pytest.raises(
+        SystemExit, match=r"^pyqbeast: cannot download file://.*/nothing/org/a\.jar .*MAVEN.*$"
+    ):
+        build()
+    # A compiler is asked for first: hundreds of megabytes would be fetched for nothing.
+    monkeypatch.setenv("JAVA_HOME", str(project))
+    with pytest.raises(SystemExit, match="building needs a JDK 17 or newer"):
+        build()
