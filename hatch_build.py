@@ -192,6 +192,8 @@ class BridgeHook(BuildHookInterface):  # type: ignore[type-arg]
         """Compile the bridge; an sdist brings its jars along, so that installing from it needs no JDK."""
         versions = load(PACKAGE / "spark_versions.py")
         targets = {spark: JARS / versions.jar_name(spark) for spark in versions.SPARK_VERSIONS}
+        for jar in set(JARS.glob("*.jar")) - set(targets.values()):
+            jar.unlink()  # it would go into the wheel
         if (ROOT / "PKG-INFO").exists() and all(target.exists() for target in targets.values()):
             return
         with ThreadPoolExecutor() as together:

@@ -104,3 +104,11 @@ def test_a_library_that_cannot_be_fetched_ends_the_build_in_one_line(project, bu
     monkeypatch.setenv("JAVA_HOME", str(project))
     with pytest.raises(SystemExit, match="building needs a JDK 17 or newer"):
         build()
+
+
+def test_jars_of_other_versions_are_removed(project, build):
+    """Whatever lies there goes into the wheel."""
+    (project / "src" / "pyqbeast" / "jars").mkdir()
+    (project / "src" / "pyqbeast" / "jars" / "pyqbeast-bridge-spark-3.5.jar").touch()
+    build()
+    assert jars(project) == [jar_name(spark) for spark in SPARK_VERSIONS]
