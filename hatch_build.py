@@ -7,6 +7,7 @@ in that version: `jvm/from-4.1`, `jvm/up-to-4.0`.
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -23,6 +24,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "src" / "pyqbeast"
 JARS = PACKAGE / "jars"
+#: Where a jar holds the checksum of what it was made of.
+CHECKSUM = "pyqbeast/inputs.sha256"
 
 
 def load(path: Path) -> ModuleType:
@@ -59,6 +62,38 @@ def source_folders(spark: str) -> list[Path]:
     return [ROOT / "jvm" / "src", *(folder for folder in sorted(shims) if takes_in(folder.name))]
 
 
+def sources(spark: str) -> list[Path]:
+    return sorted(path for folder in source_folders(spark) for path in folder.rglob("*.java"))
+
+
+def locks(spark: str) -> list[Path]:
+    """The lists of what the bridge is compiled against."""
+    return [ROOT / "jvm" / f"classpath-{spark}.lock", PACKAGE / f"delta_jars-{spark}.lock"]
+
+
+def checksum_of_inputs(resources: Path, spark: str) -> str:
+    """The checksum of all that a jar is made of: its resources, its sources, their libraries and this file."""
+    inputs = {path.relative_to(resources): path for path in resources.rglob("*") if path.is_file()}
+    inputs |= {
+        path.relative_to(ROOT): path for path in (*sources(spark), *locks(spark), ROOT / "hatch_build.py")
+    }
+    checksum = hashlib.sha256()
+    for name, path in sorted((name.as_posix(), path) for name, path in inputs.items()):
+        content = path.read_bytes()
+        checksum.update(f"{name} {len(content)}\n".encode())
+        checksum.update(content)
+    return checksum.hexdigest()
+
+
+def stored_checksum(jar: Path) -> str | None:
+    """The checksum of what a jar was made of; None where there is no whole jar that tells one."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return archive.read(CHECKSUM).decode()
+    except (OSError, zipfile.BadZipFile, KeyError):
+        return None
+
+
 def lint(compiler: str) -> list[str]:
     """Every warning of JDK 17, with which the project is developed, is an error.
 
@@ -72,15 +107,11 @@ def lint(compiler: str) -> list[str]:
 def compile_to(folder: Path, spark: str) -> None:
     compiler = javac()
     maven = load(PACKAGE / "bridge" / "maven.py")
-    locked = {
-        **maven.read_lock(ROOT / "jvm" / f"classpath-{spark}.lock"),
-        **maven.read_lock(PACKAGE / f"delta_jars-{spark}.lock"),
-    }
+    locked = {where: checksum for lock in locks(spark) for where, checksum in maven.read_lock(lock).items()}
     try:
         classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
     except OSError as error:
         raise SystemExit(f"pyqbeast: {error}") from None
-    sources = sorted(str(path) for source in source_folders(spark) for path in source.rglob("*.java"))
     command = [
         compiler,
         # It runs for seconds. The JVM's optimizing compiler would take more time than it spares.
@@ -96,7 +127,7 @@ def compile_to(folder: Path, spark: str) -> None:
         classpath,
         "-d",
         str(folder),
-        *sources,
+        *map(str, sources(spark)),
     ]
     if subprocess.run(command, check=False).returncode:
         raise SystemExit("pyqbeast: the JVM bridge does not compile, see above")
@@ -112,10 +143,11 @@ def add_resources(folder: Path, version: str, spark: str) -> None:
     }
     texts.update(stored_classes(vars(constants)))
     (folder / "pyqbeast").mkdir()
-    (folder / "pyqbeast" / "version.txt").write_text(version + "\n", "utf-8")
-    (folder / "pyqbeast" / "spark-version.txt").write_text(spark + "\n", "utf-8")
-    (folder / "pyqbeast" / "format.properties").write_text(
-        "".join(f"{k}={v}\n" for k, v in sorted(texts.items())), "utf-8"
+    # The same bytes on every system, of which the checksum tells.
+    (folder / "pyqbeast" / "version.txt").write_bytes(f"{version}\n".encode())
+    (folder / "pyqbeast" / "spark-version.txt").write_bytes(f"{spark}\n".encode())
+    (folder / "pyqbeast" / "format.properties").write_bytes(
+        "".join(f"{k}={v}\n" for k, v in sorted(texts.items())).encode()
     )
 
 
@@ -189,19 +221,21 @@ class BridgeHook(BuildHookInterface):  # type: ignore[type-arg]
     """Runs before hatchling collects the files of a wheel or an sdist."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the bridge; an sdist brings its jars along, so that installing from it needs no JDK."""
+        """Compile what has changed; an sdist brings its jars along, so that installing from it needs no JDK."""
         versions = load(PACKAGE / "spark_versions.py")
         targets = {spark: JARS / versions.jar_name(spark) for spark in versions.SPARK_VERSIONS}
         for jar in set(JARS.glob("*.jar")) - set(targets.values()):
             jar.unlink()  # it would go into the wheel
-        if (ROOT / "PKG-INFO").exists() and all(target.exists() for target in targets.values()):
-            return
         with ThreadPoolExecutor() as together:
             list(together.map(self._build, targets, targets.values()))
 
     def _build(self, spark: str, target: Path) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            compile_to(folder, spark)
             add_resources(folder, self.metadata.version, spark)
+            inputs = checksum_of_inputs(folder, spark)
+            if inputs == stored_checksum(target):
+                return
+            (folder / CHECKSUM).write_text(inputs)
+            compile_to(folder, spark)
             write_jar(folder, target)

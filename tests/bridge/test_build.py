@@ -12,6 +12,8 @@ import pytest
 
 from pyqbeast.spark_versions import SPARK_VERSIONS, jar_name
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 #: What the build reads of the package.
 READ = "spark_versions.py bridge/maven.py core/format/constants.py core/format/types.py"
@@ -112,3 +114,23 @@ def test_jars_of_other_versions_are_removed(project, build):
     (project / "src" / "pyqbeast" / "jars" / "pyqbeast-bridge-spark-3.5.jar").touch()
     build()
     assert jars(project) == [jar_name(spark) for spark in SPARK_VERSIONS]
+
+
+@pytest.mark.parametrize("changed", ["jvm/src/A.java", "jvm/classpath-4.0.lock", "jvm/resources/new.txt"])
+def test_what_is_unchanged_is_not_compiled_again(project, build, monkeypatch, changed):
+    """An sdist brings its jars along, so that installing from it needs no JDK; whoever changes a source needs one."""
+    build()
+    monkeypatch.setenv("JAVA_HOME", str(project))
+    assert not build()
+    with (project / changed).open("a") as file:
+        file.write("\n")
+    with pytest.raises(SystemExit, match="building needs a JDK"):
+        build()
+    monkeypatch.setenv("JAVA_HOME", str(project / "jdk"))
+    assert len(build()) == (1 if "4.0" in changed else len(SPARK_VERSIONS))
+
+
+def test_half_a_jar_is_compiled_again(project, build):
+    build()
+    (project / "src" / "pyqbeast" / "jars" / jar_name("4.1")).write_bytes(b"PK")
+    assert len(build()) == 1
