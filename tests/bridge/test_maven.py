@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import socket
+import stat
 import threading
 
 import pytest
@@ -87,3 +89,18 @@ def test_a_cache_that_cannot_be_written_is_named(repository, monkeypatch):
         OSError, match=r"a\.jar/pyqbeast/jars, where they are kept, cannot be written .* XDG_CACHE"
     ):
         maven.fetch("org/a.jar", CHECKSUM)
+
+
+def test_a_jar_that_cannot_be_read_is_named(repository):
+    """Another user may have put it into a cache that several share."""
+    (maven.cache_folder() / "a.jar").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"jars/a\.jar cannot be read .*; set XDG_CACHE_HOME to another folder"):
+        maven.fetch("org/a.jar", CHECKSUM)
+
+
+def test_others_may_read_a_jar_as_the_umask_lets_them(repository):
+    before = os.umask(0o022)
+    try:
+        assert stat.filemode(maven.fetch("org/a.jar", CHECKSUM).stat().st_mode) == "-rw-r--r--"
+    finally:
+        os.umask(before)

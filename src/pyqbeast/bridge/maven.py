@@ -9,8 +9,8 @@ import hashlib
 import http.client
 import os
 import shutil
-import tempfile
 import urllib.request
+import uuid
 from pathlib import Path
 
 CENTRAL = "https://repo1.maven.org/maven2"
@@ -38,28 +38,32 @@ def fetch(where: str, checksum: str) -> Path:
 
     Raises:
         OSError: the repository cannot be reached, or sent something with another checksum, or the cache cannot be
-            written.
+            read or written.
     """
     target = cache_folder() / where.rsplit("/", 1)[-1]
-    if target.exists() and _sha256(target) == checksum:
-        return target
+    try:
+        if target.exists() and _sha256(target) == checksum:
+            return target
+    except OSError as e:
+        raise OSError(f"{target} cannot be read ({e}); set XDG_CACHE_HOME to another folder") from e
     url = f"{(os.environ.get('PYQBEAST_MAVEN') or CENTRAL).rstrip('/')}/{where}"
+    # Several users may share a cache, so it is a file as any other: one of `tempfile` nobody else may read.
+    partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=target.parent)
+        partial.touch(exist_ok=False)
     except OSError as e:
         raise OSError(
             f"{target.parent}, where they are kept, cannot be written ({e}); set XDG_CACHE_HOME to a folder that can be"
         ) from e
-    os.close(handle)
     try:
-        _download(url, Path(partial))
-        received = _sha256(Path(partial))
+        _download(url, partial)
+        received = _sha256(partial)
         if received != checksum:
             raise OSError(f"{url} has SHA-256 {received}, expected {checksum}; nothing was kept")
-        Path(partial).replace(target)
+        partial.replace(target)
     finally:
-        Path(partial).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     return target
 
 
