@@ -104,3 +104,14 @@ def test_others_may_read_a_jar_as_the_umask_lets_them(repository):
         assert stat.filemode(maven.fetch("org/a.jar", CHECKSUM).stat().st_mode) == "-rw-r--r--"
     finally:
         os.umask(before)
+
+
+def test_without_a_home_a_folder_is_asked_for(repository, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(maven.Path, "home", no_home)
+    assert maven.fetch("org/a.jar", CHECKSUM)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    with pytest.raises(OSError, match=r"no folder to keep them in \(Could .*\); set XDG_CACHE_HOME to one"):
+        maven.fetch("org/a.jar", CHECKSUM)

@@ -27,8 +27,15 @@ def read_lock(path: Path) -> dict[str, str]:
 
 
 def cache_folder() -> Path:
-    """Where fetched jars are kept: `$XDG_CACHE_HOME/pyqbeast/jars`, or `~/.cache/pyqbeast/jars`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyqbeast" / "jars"
+    """Where fetched jars are kept: `$XDG_CACHE_HOME/pyqbeast/jars`, or `~/.cache/pyqbeast/jars`.
+
+    Raises:
+        OSError: there is neither.
+    """
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyqbeast" / "jars"
+    except RuntimeError as e:  # no HOME, and no entry among the users
+        raise OSError(f"there is no folder to keep them in ({e}); set XDG_CACHE_HOME to one") from e
 
 
 def fetch(where: str, checksum: str) -> Path:
