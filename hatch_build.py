@@ -111,7 +111,8 @@ def compile_to(folder: Path, spark: str) -> None:
     try:
         classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())
     except OSError as error:
-        raise SystemExit(f"pyqbeast: {error}") from None
+        without_secrets = load(PACKAGE / "core" / "secrets.py").without_secrets
+        raise SystemExit(f"pyqbeast: {without_secrets(str(error))}") from None
     command = [
         compiler,
         # It runs for seconds. The JVM's optimizing compiler would take more time than it spares.

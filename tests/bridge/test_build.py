@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What the build reads of the package.
-READ = "spark_versions.py bridge/maven.py core/format/constants.py core/format/types.py"
+READ = "spark_versions.py bridge/maven.py core/secrets.py core/format/constants.py core/format/types.py"
 #: Stands for javac: it tells a version, and otherwise notes its arguments and makes a class of what follows `-d`.
 JAVAC = """#!/bin/sh
 if [ "$1" = -version ]; then echo "javac $JAVAC_VERSION"; exit; fi
@@ -96,10 +96,10 @@ def test_sources_are_read_as_the_text_that_they_are(build):
 def test_a_library_that_cannot_be_fetched_ends_the_build_in_one_line(project, build, monkeypatch):
     lock = project / "jvm" / f"classpath-{SPARK_VERSIONS[0]}.lock"
     lock.write_text("0000  org/a.jar\n")
-    monkeypatch.setenv("PYQBEAST_MAVEN", f"file://{project}/nothing")
+    monkeypatch.setenv("PYQBEAST_MAVEN", f"file://me:secret@/{project}/nothing")
     monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
     with pytest.raises(
-        SystemExit, match=r"^pyqbeast: cannot download file://.*/nothing/org/a\.jar .*MAVEN.*$"
+        SystemExit, match=r"^pyqbeast: cannot download file://me:\*\*\*@/.*/nothing/org/a\.jar .*MAVEN.*$"
     ):
         build()
     # A compiler is asked for first: hundreds of megabytes would be fetched for nothing.

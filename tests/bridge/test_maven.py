@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import socket
 import stat
 import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -115,3 +117,32 @@ def test_without_a_home_a_folder_is_asked_for(repository, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     with pytest.raises(OSError, match=r"no folder to keep them in \(Could .*\); set XDG_CACHE_HOME to one"):
         maven.fetch("org/a.jar", CHECKSUM)
+
+
+def test_a_repository_gets_the_password_in_its_url_and_no_message_does(repository, monkeypatch):
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path, self.headers["Authorization"]))
+            self.send_response(200 if self.path.endswith("a.jar") else 404)
+            self.end_headers()
+            self.wfile.write(JAR)
+
+        def log_message(self, *_):
+            """No lines in the output of the tests."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        host = f"127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("PYQBEAST_MAVEN", f"http://me:s%403cret@{host}/maven/")
+        assert maven.fetch("org/a.jar", CHECKSUM).read_bytes() == JAR
+        for jar, checksum in [("org/a.jar", "0000"), ("org/b.jar", CHECKSUM)]:
+            with pytest.raises(OSError, match=f"http://{host}/maven/{jar}") as told:
+                maven.fetch(jar, checksum)
+            assert "cret" not in str(told.value)
+        server.shutdown()
+        thread.join()
+    basic = "Basic " + base64.b64encode(b"me:s@3cret").decode()
+    assert asked == [(f"/maven/org/{name}.jar", basic) for name in "aab"]

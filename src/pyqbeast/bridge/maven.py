@@ -5,13 +5,17 @@ The build uses it for what the bridge is compiled against, the session for Delta
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import http.client
 import os
+import re
 import shutil
+import urllib.error
 import urllib.request
 import uuid
 from pathlib import Path
+from urllib.parse import unquote
 
 CENTRAL = "https://repo1.maven.org/maven2"
 #: How long a repository may be silent before it counts as out of reach.
@@ -41,7 +45,7 @@ def cache_folder() -> Path:
 def fetch(where: str, checksum: str) -> Path:
     """The local copy of a jar, downloaded where there is none.
 
-    `PYQBEAST_MAVEN` names another repository than Maven Central.
+    `PYQBEAST_MAVEN` names another repository than Maven Central, perhaps as `https://user:password@host/path`.
 
     Raises:
         OSError: the repository cannot be reached, or sent something with another checksum, or the cache cannot be
@@ -53,7 +57,8 @@ def fetch(where: str, checksum: str) -> Path:
             return target
     except OSError as e:
         raise OSError(f"{target} cannot be read ({e}); set XDG_CACHE_HOME to another folder") from e
-    url = f"{(os.environ.get('PYQBEAST_MAVEN') or CENTRAL).rstrip('/')}/{where}"
+    repository, headers = _without_user(os.environ.get("PYQBEAST_MAVEN") or CENTRAL)
+    url = f"{repository.rstrip('/')}/{where}"
     # Several users may share a cache, so it is a file as any other: one of `tempfile` nobody else may read.
     partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
     try:
@@ -64,7 +69,7 @@ def fetch(where: str, checksum: str) -> Path:
             f"{target.parent}, where they are kept, cannot be written ({e}); set XDG_CACHE_HOME to a folder that can be"
         ) from e
     try:
-        _download(url, partial)
+        _download(url, headers, partial)
         received = _sha256(partial)
         if received != checksum:
             raise OSError(f"{url} has SHA-256 {received}, expected {checksum}; nothing was kept")
@@ -74,16 +79,34 @@ def fetch(where: str, checksum: str) -> Path:
     return target
 
 
-def _download(url: str, target: Path) -> None:
+def _without_user(repository: str) -> tuple[str, dict[str, str]]:
+    """A URL without its user and password, which messages show, and the header that a server takes these by.
+
+    They may hold an `@` themselves. urllib would take them for a part of the host's name.
+    """
+    match = re.fullmatch(r"(https?://)([^/?#]*)@(.*)", repository, re.IGNORECASE)
+    if match is None:
+        return repository, {}
+    user, _, password = match[2].partition(":")
+    both = f"{unquote(user)}:{unquote(password)}".encode()
+    return match[1] + match[3], {"Authorization": f"Basic {base64.b64encode(both).decode()}"}
+
+
+def _download(url: str, headers: dict[str, str], target: Path) -> None:
     try:
+        request = urllib.request.Request(url)
+        for name, value in headers.items():
+            request.add_unredirected_header(name, value)  # another host is not to know the password
         with (
-            urllib.request.urlopen(url, timeout=_SECONDS_OF_SILENCE) as answer,
+            urllib.request.urlopen(request, timeout=_SECONDS_OF_SILENCE) as answer,
             target.open("wb") as out,
         ):
             shutil.copyfileobj(answer, out)
     # urllib's errors are of the first class, and so are timeouts; a text that is no URL and an answer that breaks off
     # are of the others.
     except (OSError, ValueError, http.client.HTTPException) as e:
+        if isinstance(e, urllib.error.HTTPError):
+            e.close()  # it is the answer, too
         raise OSError(
             f"cannot download {url} ({e}); set PYQBEAST_MAVEN to a Maven repository that this machine reaches"
         ) from e
