@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import pyqbeast
 from pyqbeast import MissingPackageError, SessionError, tiledb
 from pyqbeast.cli.app import app
+from pyqbeast.core.extras import of_extra
 from pyqbeast.spark_versions import minor
 from pyqbeast.tiledb.filters import Lz4, Zstd
 
@@ -161,6 +162,18 @@ def test_a_compressor_says_what_to_install(tmp_path, monkeypatch, filters, packa
             MissingPackageError, match=rf"need the package {package}: pip install 'pyqbeast\[tiledb\]'"
         ):
             ask()
+
+
+@pytest.mark.parametrize("broken", ["import no_such_thing", "raise ImportError('GLIBC is too old')"])
+def test_a_package_that_is_there_and_broken_is_not_told_to_be_missing(tmp_path, monkeypatch, broken):
+    (tmp_path / "broken_package.py").write_text(broken)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        MissingPackageError, match=r"^Stars need .* broken_package, .* cannot be imported: (No module|GLIBC)"
+    ):
+        of_extra("sky", "broken_package", "Stars")
+    with pytest.raises(MissingPackageError, match=r"need the package no_such_thing: pip install"):
+        of_extra("sky", "no_such_thing.part", "Stars")
 
 
 def test_a_web_server_needs_an_extra(monkeypatch):

@@ -18,13 +18,17 @@ def of_extra(extra: str, package: str, purpose: str) -> Any:  # noqa: ANN401 (a 
         purpose: What needs it, as the subject of a sentence in the plural.
 
     Raises:
-        MissingPackageError: It is not installed.
+        MissingPackageError: It is not installed, or cannot be imported.
     """
+    top = package.partition(".")[0]
     try:
         return importlib.import_module(package)
     except ImportError as error:
+        install = f"pip install 'pyqbeast[{extra}]'"
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == top:
+            raise MissingPackageError(f"{purpose} need the package {top}: {install}") from error
         raise MissingPackageError(
-            f"{purpose} need the package {package.partition('.')[0]}: pip install 'pyqbeast[{extra}]'"
+            f"{purpose} need the package {top}, which cannot be imported: {error}; {install}"
         ) from error
 
 
