@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyspark
@@ -16,7 +18,7 @@ import pyqbeast
 from pyqbeast import MissingPackageError, SessionError, tiledb
 from pyqbeast.cli.app import app
 from pyqbeast.core.extras import of_extra
-from pyqbeast.spark_versions import minor
+from pyqbeast.spark_versions import NEWEST, jar_name, minor
 from pyqbeast.tiledb.filters import Lz4, Zstd
 
 #: Refuses to import all but some packages, or one of these modules, then imports a module and all below it.
@@ -182,6 +184,15 @@ def test_a_web_server_needs_an_extra(monkeypatch):
         MissingPackageError, match=r"need the package aiohttp: pip install 'pyqbeast\[tiledb\]'"
     ):
         tiledb.open_array("http://127.0.0.1/array")
+
+
+def test_the_guide_finds_the_jar_without_spark():
+    """Clusters bring their own, and Python may not find it before spark-submit runs."""
+    guide = (Path(__file__).parent.parent / "docs" / "deploy.md").read_text("utf-8")
+    (line,) = re.findall(r"JAR=\$\(python -c '(.*)'\)", guide)
+    script = f"import sys; sys.modules['pyspark'] = None; {line}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == Path(pyqbeast.__file__).parent / "jars" / jar_name(NEWEST)
 
 
 def test_the_command_line_says_what_to_install():
