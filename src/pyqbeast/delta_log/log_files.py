@@ -15,10 +15,10 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
 from pyqbeast.core.format.types import epoch_milliseconds
-from pyqbeast.core.listings import fresh_tree
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.read_ahead import is_local
+from pyqbeast.listings import fresh_tree
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 # One file; one of several parts (number, count); or a file of the second checkpoint format, with a UUID.

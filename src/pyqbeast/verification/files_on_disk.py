@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
-from pyqbeast.core.listings import fresh_folder, fresh_tree
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
@@ -23,6 +22,7 @@ from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_entry import FileOnDisk
 from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.delta_log.reader import Snapshot
+from pyqbeast.listings import fresh_folder, fresh_tree
 
 #: The property of a table that says how long files stay that no version names any more; a week by default.
 RETENTION = "delta.deletedFileRetentionDuration"

@@ -22,8 +22,8 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.core.extras import of_extra
-from pyqbeast.core.listings import fresh_folder, fresh_tree
 from pyqbeast.core.location import Location, location_text, opening_failed
+from pyqbeast.listings import fresh_folder, fresh_tree
 from pyqbeast.tiledb.errors import ArrayFormatError
 
 #: The name of a file while it is written, where a store shows files before they are complete.
