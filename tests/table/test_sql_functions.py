@@ -144,16 +144,28 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         spark.table(f"other.{NAME}").createOrReplaceTempView("src")
         assert [frame.first()[0] for frame in frames] == [here] * 4
         assert [spark.sql(question).first()[0] for question in questions] == [there] * 4
+        spark.sql(f"CREATE TEMP VIEW made_there AS {questions[0]}")
         for number in range(3):
             assert spark.table(f"of_here{number}").first()[0] == here
             assert spark.table(f"default.kept_here{number}").first()[0] == here
+        spark.sql("USE default")
+        assert spark.table("made_there").first()[0] == there
+        # A view of the catalog names no temporary view, as in Spark.
+        spark.table(f"other.{NAME}").createOrReplaceTempView(NAME)
+        assert spark.table("kept_here0").first()[0] == here
+        spark.sql("DROP DATABASE other CASCADE")
+        spark.sql("DROP VIEW src")
+        spark.table(f"default.{NAME}").createOrReplaceTempView("src")
+        assert spark.table("made_there").first()[0] == here
     finally:
         spark.sql("USE default")
+        spark.sql(f"DROP VIEW IF EXISTS {NAME}")
+        spark.sql("DROP VIEW IF EXISTS made_there")
         for number in range(3):
             spark.sql(f"DROP VIEW default.kept_here{number}")
             spark.sql(f"DROP VIEW of_here{number}")
-        spark.sql("DROP VIEW src")
-        spark.sql("DROP DATABASE other CASCADE")
+        spark.sql("DROP VIEW IF EXISTS src")
+        spark.sql("DROP DATABASE IF EXISTS other CASCADE")
 
 
 def test_columns_of_an_answer_may_have_one_name(spark, table):
@@ -172,7 +184,10 @@ def test_cached_answers_are_used_until_the_table_changes(spark, monkeypatch):
         return pyqbeast.tolerance(*arguments, **given)
 
     monkeypatch.setattr(sql_estimate, "tolerance", counted)
-    spark.sql("CACHE TABLE kept AS SELECT n FROM qbeast_estimate('SELECT count(*) AS n FROM grows')")
+    spark.sql(
+        "CACHE TABLE kept AS SELECT n FROM "
+        "qbeast_estimate('WITH all AS (SELECT * FROM grows) SELECT count(*) AS n FROM all')"
+    )
     assert len(asked) == 1
     assert spark.table("kept").first()["n"] == 100
     assert len(asked) == 1

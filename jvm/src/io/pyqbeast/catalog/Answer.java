@@ -44,16 +44,17 @@ final class Answer extends BaseRelation implements TableScan {
   private final LogicalPlan about;
   private final Rows rows;
 
-  Answer(SparkSession session, BoundQuestion question) {
-    this.session = session;
+  /** @param asking the session of the query; that of the question may be a copy, made for the names of a view */
+  Answer(SparkSession asking, BoundQuestion question) {
+    this.session = asking;
     this.question = question;
     // Whatever Python's answer says of nulls.
     this.schema = question.schema().asNullable();
-    this.about = LogicalPlans.pinned(LogicalPlans.bare(Frames.plan(question.about())));
+    this.about = LogicalPlans.pinned(LogicalPlans.bare(LogicalPlans.inlined(Frames.plan(question.about()))));
     this.rows =
         new Rows(
-            session.sparkContext(),
-            () -> session.withActive(ScalaInterop.supplier(() -> rowsOf(numbered(question.answer()).to(numbered(schema))))));
+            asking.sparkContext(),
+            () -> asking.withActive(ScalaInterop.supplier(() -> rowsOf(numbered(question.answer()).to(numbered(schema))))));
   }
 
   /** Columns by their places, as two of them may have one name. */

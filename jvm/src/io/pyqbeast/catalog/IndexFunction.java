@@ -70,12 +70,13 @@ public final class IndexFunction {
       }
       arguments.put(name, constant(name, isNamed ? ((NamedArgumentExpression) value).value() : value));
     }
-    SparkSession session = NamingSession.of(SparkSession.active());
+    SparkSession asking = SparkSession.active();
+    SparkSession session = values.isEmpty() ? asking : NamingSession.of(asking, values.get(0));
     BoundQuestion bound = Bridge.bound(session, question, arguments);
     return Frames.plan(
         bound == null
             ? Bridge.answer(session, question, arguments)
-            : session.baseRelationToDataFrame(new Answer(session, bound)));
+            : asking.baseRelationToDataFrame(new Answer(asking, bound)));
   }
 
   /** A text, a whole number or another number; null for NULL, which stands for an argument that is left out. */

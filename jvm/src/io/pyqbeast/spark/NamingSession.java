@@ -3,6 +3,8 @@ package io.pyqbeast.spark;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 
@@ -11,23 +13,41 @@ public final class NamingSession {
   private NamingSession() {}
 
   /**
-   * The session itself. Amid the text of a view it is a copy, whose catalog and database are those in which the view was
-   * made: Spark looks up the view's own names there, whatever is current where it is read.
+   * The session itself. Amid the text of a view it is a copy that finds what the view's own names mean to Spark: its catalog
+   * and database are those in which the view was made, whatever is current where it is read, and a view that the catalog
+   * keeps sees no temporary ones.
+   *
+   * @param text where the text stands
    */
-  public static SparkSession of(SparkSession session) {
+  public static SparkSession of(SparkSession session, Expression text) {
     List<String> ofView = ScalaInterop.list(AnalysisContext$.MODULE$.get().catalogAndNamespace());
-    CatalogManager current = session.sessionState().catalogManager();
-    if (ofView.isEmpty() || ofView.equals(catalogAndNamespace(current))) {
+    boolean isKept = isInKeptView(session, text.origin());
+    if (ofView.isEmpty() || !isKept && ofView.equals(current(session))) {
       return session;
     }
     SparkSession copy = SessionCopy.of(session).session();
-    CatalogManager names = copy.sessionState().catalogManager();
-    names.setCurrentCatalog(ofView.get(0));
-    names.setCurrentNamespace(ofView.subList(1, ofView.size()).toArray(String[]::new));
+    if (isKept) {
+      copy.sessionState().catalog().clearTempTables();
+    }
+    try {
+      CatalogManager names = copy.sessionState().catalogManager();
+      names.setCurrentCatalog(ofView.get(0));
+      names.setCurrentNamespace(ofView.subList(1, ofView.size()).toArray(String[]::new));
+    } catch (Exception e) { // Scala declares none. The database has gone, and full names find their tables all the same.
+      return session;
+    }
     return copy;
   }
 
-  private static List<String> catalogAndNamespace(CatalogManager names) {
+  /** Whether a text stands in a view that is no temporary one. Those have no database in their names. */
+  private static boolean isInKeptView(SparkSession session, Origin origin) {
+    return origin.objectType().contains("VIEW")
+        && origin.objectName().exists(
+            ScalaInterop.function(name -> session.sessionState().catalog().getRawTempView(name).isEmpty()));
+  }
+
+  private static List<String> current(SparkSession session) {
+    CatalogManager names = session.sessionState().catalogManager();
     return LogicalPlans.together(List.of(names.currentCatalog().name()), Arrays.asList(names.currentNamespace()));
   }
 }
