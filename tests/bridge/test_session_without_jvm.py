@@ -145,17 +145,32 @@ def test_executors_of_a_cluster_run_the_python_that_they_ran_without_us(master, 
     assert context.pythonExec == (told or "python3")
 
 
-@pytest.mark.parametrize("of_user", [{}, {"spark.sql.shuffle.partitions": "9"}])
-def test_a_session_that_runs_keeps_its_settings(of_user, no_start, monkeypatch):
+#: What pyqbeast sets for three cores, too.
+OF_THREE_CORES = {"spark.sql.shuffle.partitions": "48", "spark.shuffle.compress": "false"}
+
+
+@pytest.mark.parametrize(
+    ("of_user", "later"),
+    [
+        ({}, {}),
+        ({"spark.sql.shuffle.partitions": "9"}, {}),
+        ({}, OF_THREE_CORES),
+        ({sessions.CATALOG: DELTAS}, {}),
+        ({}, {sessions.CATALOG: OURS}),
+    ],
+)
+def test_a_session_that_runs_keeps_its_settings(of_user, later, no_start, monkeypatch):
     """Such as those that were set before a cell of a notebook runs again. What the builder says is Spark's to set."""
     monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
     builder = SparkSession.Builder().config(map={"spark.master": "local[3]", **of_user})
     builder.getOrCreate = lambda: dict(builder._options)
-    at_start = sessions.configure(builder).getOrCreate()
+    at_start = sessions.configure(builder).config(map=later).getOrCreate()
+    assert at_start[sessions.CATALOG] == OURS
     running = SimpleNamespace(_sc=SimpleNamespace(_jsc=object()))
     monkeypatch.setattr(SparkSession, "_instantiatedSession", running)
     again = builder.getOrCreate()
-    ours = {"spark.sql.shuffle.partitions", "spark.shuffle.compress", "spark.ui.showConsoleProgress"}
+    ours = {*OF_THREE_CORES, "spark.ui.showConsoleProgress", sessions.CATALOG}
+    of_user = {key: value for key, value in of_user.items() if key != sessions.CATALOG} | later
     assert ours - of_user.keys() <= at_start.keys() - again.keys()
     assert of_user.items() <= again.items()
     running._sc._jsc = None  # it is stopped

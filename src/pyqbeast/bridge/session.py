@@ -42,6 +42,12 @@ _MOST_SHUFFLE_PARTITIONS = 200
 _LOCAL_COMPRESSION = "spark.shuffle.compress"
 
 
+class _Default(str):
+    """A setting in a builder that is ours. The same text is of another class where its user sets it later."""
+
+    __slots__ = ()
+
+
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """A session builder that makes sessions ready for indexed tables.
 
@@ -76,7 +82,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
-        builder.config(CATALOG, CATALOG_CLASS)
+        builder._options[CATALOG] = _Default(CATALOG_CLASS)
     defaults = quiet_start.settings(options)
     cores = given_settings.local_cores(str(options.get("spark.master", "")))
     if cores is not None:
@@ -88,8 +94,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         }
         defaults |= {key: value for key, value in local_settings.items() if key not in options}
     for setting, value in defaults.items():
-        builder.config(setting, value)
-    _attach_what_it_makes(builder, defaults)
+        builder._options[setting] = _Default(value)
+    _attach_what_it_makes(builder)
     return builder
 
 
@@ -201,13 +207,13 @@ def java_version(spark: SparkSession) -> str:
     return str(jvm.java.lang.System.getProperty("java.version"))
 
 
-def _attach_what_it_makes(builder: SparkSession.Builder, defaults: Mapping[str, str]) -> None:
+def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
     if getattr(builder.getOrCreate, "attaches", False):
         return
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
-        with _named_python(builder._options), _left_alone(builder._options, defaults):
+        with _named_python(builder._options), _left_alone(builder._options):
             quiet_start.start_jvm(builder._options)
             return attach(make())
 
@@ -216,16 +222,17 @@ def _attach_what_it_makes(builder: SparkSession.Builder, defaults: Mapping[str, 
 
 
 @contextlib.contextmanager
-def _left_alone(options: dict[str, Any], defaults: Mapping[str, str]) -> Iterator[None]:
+def _left_alone(options: dict[str, Any]) -> Iterator[None]:
     """Takes our defaults out of a builder's options meanwhile, where a session runs already.
 
-    PySpark sets the options of a builder on the session that runs, and there its user may have set others by now.
+    PySpark sets the options of a builder on the session that runs, and there its user may have set others by now. A
+    catalog in place of its own would be another one under the names of its tables.
     """
     session = SparkSession._instantiatedSession
     if session is None or session._sc._jsc is None:
         yield
         return
-    ours = {key: value for key, value in defaults.items() if options.get(key) == value}
+    ours = {key: value for key, value in options.items() if isinstance(value, _Default)}
     for key in ours:
         del options[key]
     try:
