@@ -79,18 +79,29 @@ def _forget_variables(error: BaseException) -> None:
 def _handed_out(key: str) -> BaseException | None:
     """The exception that is kept under a key; None where there is none any more.
 
-    It is not kept any longer: once raised it holds all that its callers have. Where it can be copied, its class and its
-    message stay, as a stream, or a plan that Spark has kept, fails again by the same exception of Java's.
+    It is not kept any longer: once raised it holds all that its callers have. A copy of it stays, as a stream, or a
+    plan that Spark has kept, fails again by the same exception of Java's.
     """
     with _lock:
         error = _kept.pop(key, None)
     if error is not None:
         # The class may be one of users, and whatever comes up where it is copied.
         with contextlib.suppress(Exception):
-            another = copy.copy(error)
+            another = _copy(error)
             with _lock:
                 _kept[key] = another
     return error
+
+
+def _copy(error: BaseException) -> BaseException:
+    """An exception of the same class that says the same."""
+    try:
+        return copy.copy(error)
+    except Exception:
+        # Classes of PySpark's and of users are made of other arguments than those that they keep.
+        another = type(error).__new__(type(error), *error.args)
+        another.__dict__.update(error.__dict__)
+        return another
 
 
 def _thrown(error: BaseException | None) -> Any:  # noqa: ANN401 (a Java throwable)
