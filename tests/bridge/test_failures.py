@@ -40,7 +40,7 @@ def python_failures(monkeypatch):
 def test_a_text_that_is_no_utf_8_reaches_the_jvm(python_failures):
     """Python names files by such texts, where their names are no UTF-8. py4j closes the connection over them."""
     error = ValueError("no file \udcff, größe")
-    key, text, _ = failures.keep(error)
+    key, text, _ = failures.keep(error, id(None))
     assert get_command_part(text).encode("utf-8")
     assert text == r"no file \udcff, größe"
     assert failures._kept[key] is error
@@ -103,3 +103,30 @@ def test_an_exception_that_is_kept_holds_nothing_else(make, python_failures):
     assert not any(is_there() for is_there in holds)
     again = failures._original(thrown[0])  # such as by `exception` of a stream, after `awaitTermination`
     assert (repr(again), str(again)) == (repr(make()), str(make()))
+
+
+def test_a_failed_write_leaves_exceptions_of_its_callers_alone(python_failures):
+    """Such as the one that they handle while they write, and one of a generator of theirs that goes on after it."""
+
+    def one_after_the_other():
+        for number in range(2):
+            try:
+                raise ValueError(number)
+            except ValueError as error:
+                handed_out = error
+            yield handed_out
+
+    def fails_with(number):
+        raise next(handled) from KeyError(number)
+
+    def write():
+        raise InvalidInputError("no such cube") from next(in_hook)
+
+    handled, in_hook = one_after_the_other(), one_after_the_other()
+    try:
+        fails_with(7)
+    except ValueError as error:
+        python_callbacks._answered(write)()
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        assert frames[1].f_locals["number"] == 7
+    assert [error.args for error in (*handled, *in_hook)] == [(1,), (1,)]

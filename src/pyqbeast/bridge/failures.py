@@ -10,10 +10,13 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import inspect
 import itertools
+import os
 import threading
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -40,6 +43,9 @@ _OF_KIND: dict[str, type[QbeastError]] = {
     "INPUT": InvalidInputError,
 }
 
+#: Where the files of this package are.
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+
 #: The newest exceptions, by key. Their number is bounded, because nobody asks for the exceptions of streams and
 #: of Spark Connect's clients.
 _kept: collections.OrderedDict[str, BaseException] = collections.OrderedDict()
@@ -48,9 +54,14 @@ _numbers = itertools.count()
 _lock = threading.Lock()
 
 
-def keep(error: BaseException) -> Any:  # noqa: ANN401 (a Java throwable)
-    """Keeps an exception and returns the Java exception that stands for it."""
-    _forget_variables(error)
+def keep(error: BaseException, handled: int) -> Any:  # noqa: ANN401 (a Java throwable)
+    """Keeps an exception and returns the Java exception that stands for it.
+
+    Args:
+        error: the exception.
+        handled: the `id` of the one that its callers were handling when they called. A reference would keep it, too.
+    """
+    _forget_variables(error, handled)
     with _lock:
         key = str(next(_numbers))
         _kept[key] = error
@@ -62,17 +73,22 @@ def keep(error: BaseException) -> Any:  # noqa: ANN401 (a Java throwable)
     return jvm.io.pyqbeast.errors.PythonFailure(key, text, _thrown(error))
 
 
-def _forget_variables(error: BaseException) -> None:
+def _forget_variables(error: BaseException, handled: int) -> None:
     """Lets go of what the functions held through which an exception has come, such as the arrays of a plan.
 
-    Nobody may ever ask for it. Its traceback still names their lines.
+    Nobody may ever ask for it. Its traceback still names their lines. What came before the call is its callers' own.
     """
-    left, seen = [error], set[int]()
+    left, seen = [error], {handled}
     while left:
         each = left.pop()
         if id(each) not in seen:
             seen.add(id(each))
-            traceback.clear_frames(each.__traceback__)
+            for frame, _ in traceback.walk_tb(each.__traceback__):
+                # Clearing ends a generator, and one of the user's may go on after an exception.
+                is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
+                if not is_generator or frame.f_code.co_filename.startswith(_PACKAGE):
+                    with contextlib.suppress(RuntimeError):  # it runs
+                        frame.clear()
             left += [before for before in (each.__cause__, each.__context__) if before is not None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -86,12 +87,13 @@ def _answered(call: Callable[..., None]) -> Callable[..., Any]:
         client: Any = getattr(SparkContext._gateway, "_gateway_client", None)
         # Threads have connections of their own unless PYSPARK_PIN_THREAD is false.
         connection = getattr(client, "get_thread_connection", lambda: None)()
+        handled = id(sys.exc_info()[1])
         try:
             call(*arguments)
         except BaseException as e:
             if isinstance(e, KeyboardInterrupt) and connection is not None and connection.socket is None:
                 raise
-            return failures.keep(e)
+            return failures.keep(e, handled)
         return None
 
     return answered
