@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -87,11 +88,27 @@ def kept_rows(spark):
     return {number for number, rdd in kept.items() if rdd.name() is None}
 
 
+@contextlib.contextmanager
+def warnings_of(spark):
+    """What Spark's driver logs as a warning meanwhile."""
+    logging, written = spark._jvm.org.apache.logging.log4j, spark._jvm.java.io.StringWriter()
+    context = logging.LogManager.getContext(False)
+    appender = logging.core.appender.WriterAppender.createAppender(None, None, written, "test", False, True)
+    appender.start()
+    context.getConfiguration().getRootLogger().addAppender(appender, logging.Level.WARN, None)
+    try:
+        yield written
+    finally:
+        context.getConfiguration().getRootLogger().removeAppender("test")
+
+
 def test_matching_rows_are_replaced(spark, name, table_path):
     save(rows_2d(spark, 300), table_path)
     new = rows_2d(spark, 30, first=290).withColumn("name", F.lit("new"))
     in_memory = kept_rows(spark)
-    save(new, table_path, "overwrite", replaceUsing="id")
+    with warnings_of(spark) as warnings:
+        save(new, table_path, "overwrite", replaceUsing="id")
+    assert "checkpointed" not in warnings.toString(), "nobody reads the rows any more"
     wrong = new.withColumn("a", F.expr("if(id < 300, a, int(raise_error('while they are read')))"))
     with pytest.raises(Exception, match="while they are read"):
         save(wrong, table_path, "overwrite", replaceUsing="id")

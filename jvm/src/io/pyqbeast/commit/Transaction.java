@@ -27,12 +27,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
@@ -78,7 +76,7 @@ public final class Transaction extends LaidOutTransaction {
   private LogicalPlan query;
 
   /** Null where no rows are kept. */
-  private RDD<InternalRow> kept;
+  private Dataset<Row> kept;
 
   private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
     super(session, log, begins);
@@ -194,17 +192,16 @@ public final class Transaction extends LaidOutTransaction {
         () -> {
           comeFrom(Frames.plan(data));
           // The plan is made anew: one that was made before says which files of the table it reads.
-          Dataset<Row> rows = Frames.of(data.sparkSession(), Frames.plan(data)).localCheckpoint(false);
-          kept = Frames.rdd(rows);
-          rows.count(); // which keeps them: where it fails, what it has kept so far is known
-          return rows;
+          kept = Frames.of(data.sparkSession(), Frames.plan(data)).localCheckpoint(false);
+          kept.count(); // which keeps them: where it fails, what it has kept so far is known
+          return kept;
         });
   }
 
   /** Spark would hold on to the rows of {@link #kept} until it happens to collect garbage. */
   public void forgetKept() {
     if (kept != null) {
-      kept.unpersist(false);
+      Frames.free(kept);
     }
   }
 

@@ -17,9 +17,10 @@ public final class Frames {
     return ((org.apache.spark.sql.classic.Dataset<Row>) frame).queryExecution().analyzed();
   }
 
-  /** What holds the rows of a frame that is checkpointed. */
-  public static RDD<InternalRow> rdd(Dataset<Row> checkpointed) {
-    return ((LogicalRDD) plan(checkpointed)).rdd();
+  /** Frees the rows of a frame that is checkpointed. {@code unpersist} would warn that nobody can read them any more. */
+  public static void free(Dataset<Row> checkpointed) {
+    RDD<InternalRow> rows = ((LogicalRDD) plan(checkpointed)).rdd();
+    rows.sparkContext().unpersistRDD(rows.id(), false);
   }
 
   /** The frame of a plan, in a session. */
