@@ -102,13 +102,31 @@ def warnings_of(spark):
         context.getConfiguration().getRootLogger().removeAppender("test")
 
 
-def test_matching_rows_are_replaced(spark, name, table_path):
+def test_matching_rows_are_replaced(spark, name, table_path, monkeypatch):
     save(rows_2d(spark, 300), table_path)
     new = rows_2d(spark, 30, first=290).withColumn("name", F.lit("new"))
     in_memory = kept_rows(spark)
     with warnings_of(spark) as warnings:
         save(new, table_path, "overwrite", replaceUsing="id")
     assert "checkpointed" not in warnings.toString(), "nobody reads the rows any more"
+    forget = bridge.Transaction.forget_kept
+
+    def forget_twice(self):
+        """The rows are freed, and then their context is gone."""
+        forget(self)
+        rows = spark._jvm.io.pyqbeast.spark.Frames.plan(hidden(self._java, "kept").get(self._java)).rdd()
+        hidden(rows, "_sc", spark._jvm.java.lang.Class.forName("org.apache.spark.rdd.RDD")).set(rows, None)
+        forget(self)
+
+    def hidden(of, name, java_class=None):
+        field = (java_class or of.getClass()).getDeclaredField(name)
+        field.setAccessible(True)
+        return field
+
+    monkeypatch.setattr(bridge.Transaction, "forget_kept", forget_twice)
+    with warnings_of(spark) as warnings:
+        save(new, table_path, "overwrite", replaceUsing="id")
+    assert "stay in memory" in warnings.toString()
     wrong = new.withColumn("a", F.expr("if(id < 300, a, int(raise_error('while they are read')))"))
     with pytest.raises(Exception, match="while they are read"):
         save(wrong, table_path, "overwrite", replaceUsing="id")

@@ -84,7 +84,7 @@ public final class QbeastSink implements Sink {
     } catch (PythonFailure | Failure failure) {
       throw Door.<RuntimeException>unchecked(asSparkKnowsIt(failure, session.sparkContext().getLocalProperty(JOB_GROUP)));
     } finally {
-      rows.unpersist();
+      Frames.freeCached(rows);
     }
     CachedRows.refresh(session, all.get("path"), all);
   }

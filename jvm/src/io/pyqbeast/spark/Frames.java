@@ -10,6 +10,8 @@ import org.apache.spark.sql.execution.LogicalRDD;
 
 /** Frames and their plans. Only Spark's classic frames have plans, and the others never reach the JVM's side. */
 public final class Frames {
+  private static final System.Logger LOG = System.getLogger(Frames.class.getName());
+
   private Frames() {}
 
   /** The analyzed plan of a frame. */
@@ -20,7 +22,21 @@ public final class Frames {
   /** Frees the rows of a frame that is checkpointed. {@code unpersist} would warn that nobody can read them any more. */
   public static void free(Dataset<Row> checkpointed) {
     RDD<InternalRow> rows = ((LogicalRDD) plan(checkpointed)).rdd();
-    rows.sparkContext().unpersistRDD(rows.id(), false);
+    quietly(() -> rows.sparkContext().unpersistRDD(rows.id(), false));
+  }
+
+  /** Frees the rows of a frame that is cached. */
+  public static void freeCached(Dataset<Row> cached) {
+    quietly(cached::unpersist);
+  }
+
+  /** What became of a write is told also where its rows cannot be freed, such as that it has landed. */
+  private static void quietly(Runnable freeing) {
+    try {
+      freeing.run();
+    } catch (Exception e) {
+      LOG.log(System.Logger.Level.WARNING, "rows that a write has kept may stay in memory", e);
+    }
   }
 
   /** The frame of a plan, in a session. */
