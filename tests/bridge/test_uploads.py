@@ -43,9 +43,11 @@ class Uploads:
 
 
 def test_rows_go_with_their_client_whatever_it_has_done(spark, tmp_path, table_path):
-    uploads = Uploads(spark, tmp_path)
+    """Also where Delta makes copies of a copy, such as for the rows that `replaceWhere` removes."""
+    uploads = Uploads(spark, tmp_path, apart=True)
     rows = rows_2d(uploads.session, 100)
     save(rows, table_path)
+    save(rows.where("id < 9"), table_path, "overwrite", replaceWhere="id < 9")
     save(rows, table_path, "overwrite", replaceUsing="id")
     with pytest.raises(Exception, match="no such row"):
         save(rows.withColumn("a", F.expr("int(raise_error('no such row'))")), table_path)
@@ -78,12 +80,13 @@ def test_files_that_all_tasks_fetch_stay(spark, tmp_path):
     try:
         assert len(uploads.fetched()) == 2
         assert uploads.fetched() <= uploads.files()
+        uploads.manager.close()
+        assert not uploads.are_rows_kept()
     finally:  # as no session takes back what is everybody's
         added = uploads.context.addedFiles().apply("default")
         for address in added.keys().mkString(" ").split():
             if "/artifacts/" in address:
                 added.remove(address)
-        uploads.manager.close()
         copy.session().artifactManager().close()
 
 

@@ -5,7 +5,7 @@ import org.apache.spark.sql.classic.SparkSession;
 
 /**
  * A copy of a session, in which something runs under settings of its own. Spark gives it all that a client of Spark Connect
- * has uploaded: a copy of each file, and a claim on the rows, which stay until every session that has one is closed.
+ * has uploaded: rows, which it gives back at once, as Delta makes copies of copies and closes none, and a copy of each file.
  */
 public final class SessionCopy implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(SessionCopy.class.getName());
@@ -20,9 +20,7 @@ public final class SessionCopy implements AutoCloseable {
 
   public static SessionCopy of(org.apache.spark.sql.SparkSession session) {
     SessionCopy copy = new SessionCopy(((SparkSession) session).cloneSession());
-    if (!copy.isApart()) {
-      copy.close(); // Delta makes copies of copies, and closes none.
-    }
+    quietly(() -> UploadedRows.giveBack(copy.uploads));
     return copy;
   }
 
@@ -36,22 +34,31 @@ public final class SessionCopy implements AutoCloseable {
     return session;
   }
 
-  /** Whether tasks of the copy get its own files. By default those that anybody has uploaded are everybody's. */
+  /** Whether tasks of the copy get its own files, as by default. Else those that anybody has uploaded are everybody's. */
   private boolean isApart() {
     return uploads.state() != null;
   }
 
-  /** Gives back what was uploaded. The session still tells its settings. */
+  /** Gives back the files. The session still tells its settings. */
   @Override
   public void close() {
     boolean areFetchedByAll = !isApart() && !uploads.sparkContextRelativePaths().isEmpty();
-    if (areFetchedByAll) {
-      return; // Tasks would fail that do not find them.
+    if (!areFetchedByAll) { // Else tasks would fail that do not find them.
+      quietly(uploads::close);
     }
+  }
+
+  /** A write that has landed never reports failure. */
+  private static void quietly(Step step) {
     try {
-      uploads.close();
-    } catch (Exception e) { // A write that has landed never reports failure.
+      step.run();
+    } catch (Exception e) {
       LOG.log(System.Logger.Level.WARNING, "what a client has uploaded may stay until Spark ends", e);
     }
+  }
+
+  @FunctionalInterface
+  private interface Step {
+    void run() throws Exception;
   }
 }
