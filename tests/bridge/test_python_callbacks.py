@@ -76,7 +76,7 @@ def jvm(monkeypatch, interrupts):
 def kept(monkeypatch):
     """What is kept for whoever called the JVM."""
     errors = []
-    monkeypatch.setattr(failures, "keep", errors.append)
+    monkeypatch.setattr(failures, "keep", lambda error, handled: errors.append(error))
     return errors
 
 
