@@ -96,9 +96,11 @@ def warnings_of(spark):
     appender = logging.core.appender.WriterAppender.createAppender(None, None, written, "test", False, True)
     appender.start()
     context.getConfiguration().getRootLogger().addAppender(appender, logging.Level.WARN, None)
+    spark.sparkContext.setLogLevel("WARN")
     try:
         yield written
     finally:
+        spark.sparkContext.setLogLevel("ERROR")
         context.getConfiguration().getRootLogger().removeAppender("test")
 
 
