@@ -227,16 +227,21 @@ class BridgeHook(BuildHookInterface):  # type: ignore[type-arg]
         targets = {spark: JARS / versions.jar_name(spark) for spark in versions.SPARK_VERSIONS}
         for jar in set(JARS.glob("*.jar")) - set(targets.values()):
             jar.unlink()  # it would go into the wheel
-        with ThreadPoolExecutor() as together:
-            list(together.map(self._build, targets, targets.values()))
-
-    def _build(self, spark: str, target: Path) -> None:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            add_resources(folder, self.metadata.version, spark)
-            inputs = checksum_of_inputs(folder, spark)
-            if inputs == stored_checksum(target):
-                return
-            (folder / CHECKSUM).write_text(inputs)
-            compile_to(folder, spark)
-            write_jar(folder, target)
+            folders = {spark: Path(name) / spark for spark in targets}
+            # One after the other: Python 3.11 cannot parse Python in several threads at once.
+            for spark, folder in folders.items():
+                folder.mkdir()
+                add_resources(folder, self.metadata.version, spark)
+            with ThreadPoolExecutor() as together:
+                list(together.map(build, folders.values(), targets, targets.values()))
+
+
+def build(folder: Path, spark: str, target: Path) -> None:
+    """Makes a jar of resources, where there is none that was made of the same."""
+    inputs = checksum_of_inputs(folder, spark)
+    if inputs == stored_checksum(target):
+        return
+    (folder / CHECKSUM).write_text(inputs)
+    compile_to(folder, spark)
+    write_jar(folder, target)
