@@ -135,9 +135,12 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         f"SELECT sum(element_count) AS held FROM qbeast_blocks('{NAME}')",
     ]
     spark.table(NAME).createOrReplaceTempView("src")
+    # Before, Spark keeps no view in the catalog that names a function of an extension.
+    views = ["of_here", *(["default.kept_here"] if spark.version >= "4.2" else [])]
     for number, question in enumerate(questions[1:]):
         spark.sql(f"CREATE TEMP VIEW of_here{number} AS {question}")
-        spark.sql(f"CREATE VIEW kept_here{number} AS {question}")
+        if len(views) > 1:
+            spark.sql(f"CREATE VIEW kept_here{number} AS {question}")
     frames = [spark.sql(question) for question in questions]
     try:
         spark.sql("USE other")
@@ -145,14 +148,14 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         assert [frame.first()[0] for frame in frames] == [here] * 4
         assert [spark.sql(question).first()[0] for question in questions] == [there] * 4
         spark.sql(f"CREATE TEMP VIEW made_there AS {questions[0]}")
-        for number in range(3):
-            assert spark.table(f"of_here{number}").first()[0] == here
-            assert spark.table(f"default.kept_here{number}").first()[0] == here
+        assert [spark.table(f"{view}{n}").first()[0] for view in views for n in range(3)] == (
+            [here] * 3 * len(views)
+        )
         spark.sql("USE default")
         assert spark.table("made_there").first()[0] == there
         # A view of the catalog names no temporary view, as in Spark.
         spark.table(f"other.{NAME}").createOrReplaceTempView(NAME)
-        assert spark.table("kept_here0").first()[0] == here
+        assert [spark.table(f"{view}0").first()[0] for view in views[1:]] == [here] * (len(views) - 1)
         spark.sql("DROP DATABASE other CASCADE")
         spark.sql("DROP VIEW src")
         spark.table(f"default.{NAME}").createOrReplaceTempView("src")
@@ -162,8 +165,8 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         spark.sql(f"DROP VIEW IF EXISTS {NAME}")
         spark.sql("DROP VIEW IF EXISTS made_there")
         for number in range(3):
-            spark.sql(f"DROP VIEW default.kept_here{number}")
-            spark.sql(f"DROP VIEW of_here{number}")
+            for view in views:
+                spark.sql(f"DROP VIEW {view}{number}")
         spark.sql("DROP VIEW IF EXISTS src")
         spark.sql("DROP DATABASE IF EXISTS other CASCADE")
 
