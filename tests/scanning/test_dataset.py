@@ -153,7 +153,8 @@ def test_statistics_that_may_be_of_another_column_tell_nothing(tmp_path):
     scan = pyqbeast.scan(tmp_path)
     assert scan.to_dataset().to_table() == rows
     assert scan.where("x > 2").to_dataset().to_table()["id"].to_pylist() == [2]
-    assert scan.to_duckdb(duckdb.connect()).filter("x > 2").fetchall() == [(2, 2.5, None)]
+    connection = duckdb.connect()
+    assert scan.to_duckdb(connection).filter("x > 2").fetchall() == [(2, 2.5, None)]
 
 
 def test_times_that_are_stored_in_an_old_way(tmp_path):

@@ -52,7 +52,9 @@ def rows_with(value, key, m, tags):
 def found(scan, condition):
     """The ids of the rows that meet a condition: by the scan, and by DuckDB, which asks the scan's dataset."""
     by_scan = scan.where(condition).to_arrow()["id"].to_pylist()
-    relation = scan.to_duckdb(duckdb.connect()).filter(condition).order("id")
+    # Old versions of DuckDB close a connection that nobody holds, relations or not.
+    connection = duckdb.connect()
+    relation = scan.to_duckdb(connection).filter(condition).order("id")
     return by_scan, [row[0] for row in relation.fetchall()]
 
 
