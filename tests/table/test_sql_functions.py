@@ -29,6 +29,19 @@ def plain(spark):
     spark.sql("DROP TABLE plain")
 
 
+@pytest.fixture
+def asked(monkeypatch):
+    """What `tolerance` has been asked for by SQL so far."""
+    asked = []
+
+    def counted(*arguments, **given):
+        asked.append(given)
+        return pyqbeast.tolerance(*arguments, **given)
+
+    monkeypatch.setattr(sql_estimate, "tolerance", counted)
+    return asked
+
+
 def ways_to_name(table):
     return (
         NAME,
@@ -89,14 +102,7 @@ def test_estimates(spark, table):
     assert ids(table.df())
 
 
-def test_answers_are_worked_out_when_they_are_read_for_the_first_time(spark, table, monkeypatch):
-    asked = []
-
-    def counted(*arguments, **given):
-        asked.append(given)
-        return pyqbeast.tolerance(*arguments, **given)
-
-    monkeypatch.setattr(sql_estimate, "tolerance", counted)
+def test_answers_are_worked_out_when_they_are_read_for_the_first_time(spark, table, asked):
     query = f"""SELECT name, count(*) AS n, min(a) AS least, max(DATE\\'2024-01-01\\' + cast(id AS INT)) AS latest,
         sum(cast(b AS DECIMAL(9, 2))) / count(a) AS ratio FROM {NAME} GROUP BY name HAVING n > 1"""
     for more in ("0.5", "0.0001"):
@@ -178,15 +184,8 @@ def test_columns_of_an_answer_may_have_one_name(spark, table):
     assert all(row[0] == row[1] for row in frame.collect())
 
 
-def test_cached_answers_are_used_until_the_table_changes(spark, monkeypatch):
+def test_cached_answers_are_used_until_the_table_changes(spark, asked):
     rows_2d(spark, 100).write.format("qbeast").options(columnsToIndex="a,b").saveAsTable("grows")
-    asked = []
-
-    def counted(*arguments, **given):
-        asked.append(given)
-        return pyqbeast.tolerance(*arguments, **given)
-
-    monkeypatch.setattr(sql_estimate, "tolerance", counted)
     spark.sql(
         "CACHE TABLE kept AS SELECT n FROM "
         "qbeast_estimate('WITH all AS (SELECT * FROM grows) SELECT count(*) AS n FROM all')"
