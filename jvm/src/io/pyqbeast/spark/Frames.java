@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.LogicalRDD;
 /** Frames and their plans. Only Spark's classic frames have plans, and the others never reach the JVM's side. */
 public final class Frames {
   private static final System.Logger LOG = System.getLogger(Frames.class.getName());
+  private static final String ROWS_STAY = "rows that a write has kept may stay in memory";
 
   private Frames() {}
 
@@ -22,20 +23,26 @@ public final class Frames {
   /** Frees the rows of a frame that is checkpointed. {@code unpersist} would warn that nobody can read them any more. */
   public static void free(Dataset<Row> checkpointed) {
     RDD<InternalRow> rows = ((LogicalRDD) plan(checkpointed)).rdd();
-    quietly(() -> rows.sparkContext().unpersistRDD(rows.id(), false));
+    quietly(() -> rows.sparkContext().unpersistRDD(rows.id(), false), ROWS_STAY);
   }
 
   /** Frees the rows of a frame that is cached. */
   public static void freeCached(Dataset<Row> cached) {
-    quietly(cached::unpersist);
+    quietly(cached::unpersist, ROWS_STAY);
   }
 
-  /** What became of a write is told also where its rows cannot be freed, such as that it has landed. */
-  private static void quietly(Runnable freeing) {
+  /** A step that gives something back, and may throw. */
+  @FunctionalInterface
+  interface Step {
+    void run() throws Exception;
+  }
+
+  /** Logs where a step fails. What became of a write is told all the same, such as that it has landed. */
+  static void quietly(Step step, String whatElse) {
     try {
-      freeing.run();
+      step.run();
     } catch (Exception e) {
-      LOG.log(System.Logger.Level.WARNING, "rows that a write has kept may stay in memory", e);
+      LOG.log(System.Logger.Level.WARNING, whatElse, e);
     }
   }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.classic.SparkSession;
  * has uploaded: rows, which it gives back at once, as Delta makes copies of copies and closes none, and a copy of each file.
  */
 public final class SessionCopy implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(SessionCopy.class.getName());
+  private static final String UPLOADS_STAY = "what a client has uploaded may stay until Spark ends";
 
   private final SparkSession session;
   private final ArtifactManager uploads;
@@ -20,7 +20,7 @@ public final class SessionCopy implements AutoCloseable {
 
   public static SessionCopy of(org.apache.spark.sql.SparkSession session) {
     SessionCopy copy = new SessionCopy(((SparkSession) session).cloneSession());
-    quietly(() -> UploadedRows.giveBack(copy.uploads));
+    Frames.quietly(() -> UploadedRows.giveBack(copy.uploads), UPLOADS_STAY);
     return copy;
   }
 
@@ -44,21 +44,7 @@ public final class SessionCopy implements AutoCloseable {
   public void close() {
     boolean areFetchedByAll = !isApart() && !uploads.sparkContextRelativePaths().isEmpty();
     if (!areFetchedByAll) { // Else tasks would fail that do not find them.
-      quietly(uploads::close);
+      Frames.quietly(uploads::close, UPLOADS_STAY);
     }
-  }
-
-  /** A write that has landed never reports failure. */
-  private static void quietly(Step step) {
-    try {
-      step.run();
-    } catch (Exception e) {
-      LOG.log(System.Logger.Level.WARNING, "what a client has uploaded may stay until Spark ends", e);
-    }
-  }
-
-  @FunctionalInterface
-  private interface Step {
-    void run() throws Exception;
   }
 }
