@@ -157,6 +157,21 @@ def test_above_columns_that_depend_on_all_rows(spark, views, weights, column):
     assert dict(spark.sql(sampled).collect()) == {each: values[each] for each in tenth}
 
 
+@pytest.mark.filterwarnings("ignore:`to_pandas` loads all data")
+def test_above_the_numbers_of_the_pandas_api(spark, views, weights):
+    """Spark drops the numbers where a query asks for the count or for a column only."""
+    numbered = spark.table("t").pandas_api()
+    sampled = numbered.sample(frac=0.1, random_state=1)
+    found = sampled.to_pandas()
+    assert sorted(found["id"]) == lightest(weights[:ROWS], 0.1)
+    assert len(sampled) == len(found)
+    assert sampled["id"].sum() == found["id"].sum()
+    # The index numbers the rows of the whole table.
+    assert (
+        dict(zip(found.index, found["id"], strict=True)).items() <= dict(numbered.to_pandas()["id"]).items()
+    )
+
+
 @pytest.mark.parametrize("column", ["rand(1)", "count(*) OVER (PARTITION BY id % 2) * rand(4) / 3000"])
 def test_above_a_filter_on_such_a_column(spark, views, column):
     """Such a filter stays, and so the sample is Spark's own whatever a query asks for."""

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.AttachDistributedSequence;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -19,10 +20,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * A plan that gives each row of a Delta table once or leaves it out: projections, filters and windows on its relation.
+ * A plan that gives each row of a Delta table once or leaves it out: projections, filters, windows and the numbering of
+ * rows by the pandas API on its relation.
  *
- * <p>Some of its columns may depend on which rows there are: those of windows, and random ones. They are computed over
- * all rows, so a sample must be taken after that. A plan that filters by such a column is not taken here. Spark drops
+ * <p>Some of its columns may depend on which rows there are: numbers of rows, those of windows, and random ones. They are
+ * computed over all rows, so a sample must be taken after that. A plan that filters by such a column is not taken here. Spark drops
  * such columns where a query does not ask for them, and the rows of a sample must be the same with and without them.
  */
 final class RowsOfTable {
@@ -43,7 +45,10 @@ final class RowsOfTable {
           ? Optional.of(new RowsOfTable(plan, relation, Set.of()))
           : Optional.empty();
     }
-    if (!(plan instanceof Project || plan instanceof Filter || plan instanceof Window)) {
+    if (!(plan instanceof Project
+        || plan instanceof Filter
+        || plan instanceof Window
+        || plan instanceof AttachDistributedSequence)) {
       return Optional.empty();
     }
     return of(child(plan)).flatMap(below -> below.under(plan));
@@ -58,6 +63,9 @@ final class RowsOfTable {
     Set<ExprId> found = new HashSet<>(dependent);
     if (above instanceof Window window) {
       ScalaInterop.list(window.windowExpressions()).forEach(each -> found.add(each.exprId()));
+    }
+    if (above instanceof AttachDistributedSequence numbered) {
+      found.add(numbered.sequenceAttr().exprId());
     }
     if (above instanceof Project project) {
       for (NamedExpression each : ScalaInterop.list(project.projectList())) {
