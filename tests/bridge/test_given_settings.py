@@ -56,6 +56,17 @@ def test_what_the_cluster_sets_is_kept(defaults):
     assert options["spark.shuffle.compress"] == "false"  # the master is local
 
 
+def test_a_log_store_that_is_set_stays(defaults):
+    """Delta refuses a session with a store for all disks beside one for local ones."""
+    store = "spark.delta.logStore.file.impl"
+    defaults("")
+    assert configured()[store] == "io.pyqbeast.LocalLogStore"
+    defaults("spark.delta.logStore.class org.example.Store\n")
+    assert store not in configured()
+    defaults(f"{store} org.example.Store\n")
+    assert store not in configured()
+
+
 @pytest.mark.parametrize("catalog", ["", sessions.DELTA_CATALOG_CLASS, "builtin"])
 def test_the_catalog_takes_the_place_of_none_and_of_deltas(defaults, catalog):
     defaults(f"{sessions.CATALOG} {catalog}\n" if catalog else "")

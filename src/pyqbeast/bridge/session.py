@@ -40,6 +40,8 @@ _SHUFFLE_PARTITIONS_OF_CORE = 16
 _MOST_SHUFFLE_PARTITIONS = 200
 #: On a local master shuffled rows are not compressed, as they stay on the machine's own disk.
 _LOCAL_COMPRESSION = "spark.shuffle.compress"
+#: Delta refuses a session that has both of them.
+_LOG_STORE, _LOCAL_LOG_STORE = "spark.delta.logStore.class", "spark.delta.logStore.file.impl"
 
 
 class _Default(str):
@@ -56,6 +58,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     session that `attach` has been called on. For a local master it lowers the number of partitions of Delta's own
     jobs to that of the cores, and that of shuffles to 16 a core (`VACUUM` of a small table takes 2 s instead of 20),
     and leaves shuffled rows uncompressed (a write of an indexed table is then a tenth faster), where these are not set.
+    Where no log store is set, commits to local disks are made by one that no other process can overwrite.
     A session that runs already keeps its settings.
 
     Spark's start is quiet: the driver logs warnings and errors without those that nobody can do anything about, unless
@@ -84,6 +87,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder._options[CATALOG] = _Default(CATALOG_CLASS)
     defaults = quiet_start.settings(options)
+    if not {_LOG_STORE, _LOCAL_LOG_STORE} & options.keys():
+        defaults[_LOCAL_LOG_STORE] = "io.pyqbeast.LocalLogStore"
     cores = given_settings.local_cores(str(options.get("spark.master", "")))
     if cores is not None:
         shuffled = max(cores, min(_SHUFFLE_PARTITIONS_OF_CORE * cores, _MOST_SHUFFLE_PARTITIONS))

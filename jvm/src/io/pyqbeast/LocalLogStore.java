@@ -1,0 +1,85 @@
+package io.pyqbeast;
+
+import io.delta.storage.HDFSLogStore;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Iterator;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+/**
+ * A log store that lets several processes commit to a table on a local disk. Delta's own store looks whether a commit's
+ * file exists and then renames its own to it. On a disk a rename replaces what is there, and two processes can both find
+ * that nothing is. This one links the written file to the name of the commit: the system makes a link only where there is
+ * no file.
+ *
+ * <p>It starts no program, where Hadoop starts three for each commit: to set the rights of the file and to read links.
+ *
+ * <p>{@code pyqbeast.configure} sets {@code spark.delta.logStore.file.impl} to this class, where no log store is set.
+ */
+public final class LocalLogStore extends HDFSLogStore {
+  public LocalLogStore(Configuration settings) {
+    super(settings);
+  }
+
+  @Override
+  public void write(Path path, Iterator<String> actions, Boolean overwrite, Configuration settings) throws IOException {
+    if (overwrite || !(path.getFileSystem(settings) instanceof LocalFileSystem files)) {
+      super.write(path, actions, overwrite, settings);
+      return;
+    }
+    java.nio.file.Path commit = files.pathToFile(path).toPath();
+    if (Files.exists(commit)) {
+      throw new FileAlreadyExistsException(path.toString());
+    }
+    Path own = createTempPath(path);
+    java.nio.file.Path written = files.pathToFile(own).toPath();
+    try {
+      write(written, actions, settings);
+      try {
+        Files.createLink(commit, written);
+      } catch (UnsupportedOperationException | IOException e) {
+        if (!Files.exists(commit)) {
+          rename(own, path, settings);
+        } else if (!Files.isSameFile(commit, written)) {
+          throw new FileAlreadyExistsException(path.toString());
+        }
+        // A disk behind a network may make the link, lose its answer, and find its own link as it asks again.
+      }
+    } finally {
+      // The commit may have landed, whatever comes of this: a file that stays is for `clean` to delete.
+      written.toFile().delete();
+    }
+  }
+
+  private static void write(java.nio.file.Path file, Iterator<String> actions, Configuration settings)
+      throws IOException {
+    try (OutputStream lines = new BufferedOutputStream(Files.newOutputStream(file, StandardOpenOption.CREATE_NEW))) {
+      while (actions.hasNext()) {
+        lines.write((actions.next() + "\n").getBytes(StandardCharsets.UTF_8));
+      }
+    }
+    if (file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+      FsPermission rights = FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(settings));
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(rights.toString()));
+    }
+  }
+
+  /** As Delta's store does it: not every disk has links. */
+  private static void rename(Path own, Path path, Configuration settings) throws IOException {
+    try {
+      FileContext.getFileContext(path.toUri(), settings).rename(own, path);
+    } catch (org.apache.hadoop.fs.FileAlreadyExistsException e) {
+      throw new FileAlreadyExistsException(path.toString());
+    }
+  }
+}
