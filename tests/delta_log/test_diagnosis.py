@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 
 import fsspec
 import pyarrow as pa
@@ -13,7 +15,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from pyqbeast.cli.app import app
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, TableNotFoundError
-from pyqbeast.core.sharing.readers import READERS, VERSION_2
+from pyqbeast.core.sharing.readers import READERS, VERSION_2, ReaderVerdict
 from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log.diagnosis import diagnose
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, table_of
@@ -55,12 +57,35 @@ def query(path):
     return pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all())
 
 
-WAYS = {"QueryBuilder": query, "to_pyarrow_table": lambda path: DeltaTable(path).to_pyarrow_table()}
+def to_arrow(path):
+    return DeltaTable(path).to_pyarrow_table()
 
 
-def refuses(read, path):
+def grown_old(path):
+    """A file, made older than the retention."""
+    eight_days_ago = time.time() - 8 * 24 * 3600
+    os.utime(path, (eight_days_ago, eight_days_ago))
+    return path
+
+
+def count_after_vacuum(path):
+    (path / "left").touch()
+    grown_old(path / "left")
+    DeltaTable(path).vacuum(dry_run=False, full=True)
+    return DeltaTable(path).count()
+
+
+#: How many rows each way finds.
+WAYS = {
+    "QueryBuilder": lambda path: query(path).num_rows,
+    "to_pyarrow_table": lambda path: to_arrow(path).num_rows,
+    "vacuum(full=True)": count_after_vacuum,
+}
+
+
+def refuses(count, path):
     try:
-        return read(path).num_rows != 10
+        return count(path) != 10
     except Exception:
         return True
 
@@ -70,7 +95,7 @@ def test_deltalake_knows_the_features_that_are_said_of_it(tmp_path, feature):
     table_that_needs(tmp_path, feature)
     (told,) = diagnose(tmp_path, "delta-rs")
     refused = {name for name in WAYS for found in told.findings if found.way.startswith(name)}
-    assert {name for name, read in WAYS.items() if refuses(read, tmp_path)} == refused
+    assert {name for name, count in WAYS.items() if refuses(count, tmp_path)} == refused
     assert told.ok == (not refused)
 
 
@@ -80,8 +105,20 @@ def test_deltalake_returns_nulls_under_column_mapping(tmp_path):
     (found,) = told.findings
     assert found.way.startswith("to_pyarrow_table")
     assert "NULL" in found.text
-    assert WAYS["to_pyarrow_table"](tmp_path).column("id").null_count == 10
-    assert WAYS["QueryBuilder"](tmp_path).column("id").null_count == 0
+    assert to_arrow(tmp_path).column("id").null_count == 10
+    assert query(tmp_path).column("id").null_count == 0
+
+
+def test_a_full_vacuum_of_deltalake_deletes_vectors_that_are_in_use(golden, tmp_path):
+    table = shutil.copytree(golden("qbeast/i2_deleted_dv") / "table", tmp_path / "table")
+    vectors = sorted(grown_old(file).name for file in table.glob("*.bin"))
+    assert DeltaTable(table).vacuum(dry_run=True, full=False) == []
+    assert sorted(DeltaTable(table).vacuum(dry_run=True, full=True)) == vectors != []
+    (told,) = diagnose(table, "delta-rs")
+    (found,) = (found for found in told.findings if found.way == "vacuum(full=True)")
+    assert found.outcome is ReaderVerdict.damages
+    assert "hide 2,963 rows of" in found.text
+    assert "pyqbeast clean" in found.text
 
 
 def test_a_table_with_vectors(tmp_path):

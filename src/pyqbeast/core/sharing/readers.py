@@ -14,10 +14,11 @@ from enum import Enum
 
 
 class ReaderVerdict(str, Enum):
-    """What becomes of a reader that meets something it does not know."""
+    """What becomes of a reader that meets something it does not know, or of the table."""
 
     wrong = "wrong rows"
     fails = "fails"
+    damages = "damages"
 
 
 class Concern(str, Enum):
@@ -86,6 +87,7 @@ _OF_DUCKDB = (
     | {VERSION_2}
     | _features(f"{_VARIANTS} typeWidening typeWidening-preview vacuumProtocolCheck variantShredding-preview")
 )
+_OF_DELTA_RS = _OF_DELTA_3_1 | {VERSION_2} | _features(_VARIANTS)
 _OF_DELTA_4_4 = _OF_DUCKDB | _features("geospatial variantShredding")
 _WRITTEN_BY_DELTA_3_1 = _features(
     "allowColumnDefaults appendOnly changeDataFeed checkConstraints clustering domainMetadata generatedColumns "
@@ -94,6 +96,12 @@ _WRITTEN_BY_DELTA_3_1 = _features(
 
 #: Only pyqbeast and versions 0.2 to 0.5 of the Scala project leave replicated blocks out.
 _COPIES = {Concern.replicated: Effect(ReaderVerdict.wrong, "reads may return the rows of these files twice")}
+
+_VACUUM_OF_DELTA_RS = Effect(
+    ReaderVerdict.damages,
+    "it deletes vectors that are older than the retention, and then nobody can read the table; "
+    "`pyqbeast clean` and Spark's VACUUM keep them",
+)
 
 _OF_QBEAST_SPARK = {
     Concern.damaged_index: Effect(ReaderVerdict.fails, "samples and appends fail, or go by another index"),
@@ -136,12 +144,13 @@ READERS = {
     "delta-rs": Reader(
         "delta-rs: deltalake 1.6 for Python",
         (
-            Way("QueryBuilder", _OF_DELTA_3_1 | {VERSION_2} | _features(_VARIANTS), _COPIES),
+            Way("QueryBuilder", _OF_DELTA_RS, _COPIES),
             Way(
                 "to_pyarrow_table, to_pyarrow_dataset and to_pandas",
                 _features(f"timestampNtz {_VARIANTS}") | {VERSION_2},
                 _COPIES | {Concern.column_mapping: Effect(ReaderVerdict.wrong, "they return NULL in them")},
             ),
+            Way("vacuum(full=True)", _OF_DELTA_RS, {Concern.deleted_rows: _VACUUM_OF_DELTA_RS}),
         ),
     ),
     "polars": Reader(
