@@ -79,6 +79,7 @@ def count_after_vacuum(path):
 WAYS = {
     "QueryBuilder": lambda path: query(path).num_rows,
     "to_pyarrow_table": lambda path: to_arrow(path).num_rows,
+    "count()": lambda path: DeltaTable(path).count(),
     "vacuum(full=True)": count_after_vacuum,
 }
 
@@ -107,6 +108,16 @@ def test_deltalake_returns_nulls_under_column_mapping(tmp_path):
     assert "NULL" in found.text
     assert to_arrow(tmp_path).column("id").null_count == 10
     assert query(tmp_path).column("id").null_count == 0
+
+
+def test_deltalake_counts_deleted_rows(golden):
+    table = golden("qbeast/i2_deleted_dv") / "table"
+    (told,) = diagnose(table, "delta-rs")
+    (found,) = (found for found in told.findings if found.way == "count()")
+    assert found.outcome is ReaderVerdict.wrong
+    assert "hide 2,963 rows of" in found.text
+    assert "it counts the deleted rows too" in found.text
+    assert (DeltaTable(table).count(), query(table).num_rows) == (30_000, 30_000 - 2_963)
 
 
 def test_a_full_vacuum_of_deltalake_deletes_vectors_that_are_in_use(golden, tmp_path):

@@ -150,6 +150,12 @@ READERS = {
                 _features(f"timestampNtz {_VARIANTS}") | {VERSION_2},
                 _COPIES | {Concern.column_mapping: Effect(ReaderVerdict.wrong, "they return NULL in them")},
             ),
+            Way(
+                "count()",
+                _OF_DELTA_4_4 - {"geospatial"},
+                _COPIES
+                | {Concern.deleted_rows: Effect(ReaderVerdict.wrong, "it counts the deleted rows too")},
+            ),
             Way("vacuum(full=True)", _OF_DELTA_RS, {Concern.deleted_rows: _VACUUM_OF_DELTA_RS}),
         ),
     ),
