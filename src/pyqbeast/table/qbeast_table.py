@@ -269,8 +269,8 @@ class QbeastTable:
         """Deletes what failed writes left in the table's folder, and what no version needs any more.
 
         That is what Delta's `VACUUM` deletes (data files and vectors) and what it passes over: temporary files of the
-        log, and checksums without their file. As after a `VACUUM`, versions older than the retention cannot be read
-        any more.
+        log, and checksums without their file or of what another program has replaced. As after a `VACUUM`, versions
+        older than the retention cannot be read any more.
 
         Args:
             retain_hours: younger files stay, and files that a version of the last so many hours names. By default

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
+import zlib
 from pathlib import Path
 from uuid import UUID
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from deltalake import DeltaTable
 
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
 from pyqbeast.cli import common
@@ -31,6 +34,7 @@ LEFT = {
 }
 #: Another log store recovers commits from here.
 KEPT = {"_delta_log/.tmp/00000000000000000009.json"}
+OUTDATED = "_delta_log/._last_checkpoint.crc"
 
 
 @pytest.fixture(scope="module")
@@ -66,17 +70,30 @@ def names(table, files):
     return {file.split(f"{table.path}/", 1)[1] for file in files}
 
 
+def checksum(content):
+    """What Hadoop keeps beside a file of up to 512 bytes."""
+    return struct.pack(">4sII", b"crc\0", 512, zlib.crc32(content))
+
+
 def test_what_is_old_and_nobodys_goes(spark, table):
+    DeltaTable(table.path).create_checkpoint()
+    newest = Path(table.path, "_delta_log", "_last_checkpoint").read_bytes()
+    Path(table.path, OUTDATED).write_bytes(checksum(newest))
     report = table.clean()
     assert (report.files, str(report)) == ((), f"nothing to clean in {table.path}")
     age(table.path)
+    # A checkpoint of Spark's came before that of delta-rs, which keeps no checksums. It goes however young it is.
+    Path(table.path, OUTDATED).write_bytes(checksum(b"older"))
     report = table.clean(np.int64(1_000))
-    assert names(table, report.files) == LEFT
-    assert str(report).startswith(f"would delete {len(LEFT)} files of {table.path}:\n  ")
+    gone = LEFT | {OUTDATED}
+    assert names(table, report.files) == gone
+    assert str(report).startswith(f"would delete {len(gone)} files of {table.path}:\n  ")
     assert strays(Path(table.path)) == LEFT | KEPT
     report = table.clean(dry_run=False)
-    assert names(table, report.files) == LEFT
+    assert names(table, report.files) == gone
     assert strays(Path(table.path)) == KEPT
+    assert not Path(table.path, OUTDATED).exists()
+    assert Path(table.path, "_delta_log", "_last_checkpoint").read_bytes() == newest
     assert count(table.df()) == 190
     # The files of the first version are a week old, and have been out of the table for a moment.
     assert count(spark.read.format("delta").option("versionAsOf", 0).load(table.path)) == 300

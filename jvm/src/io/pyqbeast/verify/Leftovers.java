@@ -6,11 +6,13 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.spark.SessionCopy;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -20,7 +22,8 @@ import org.apache.spark.sql.delta.DeltaLog;
 
 /**
  * Files that writes left in a table's folder when they failed. Delta's {@code VACUUM} knows data files and vectors; the
- * names that it passes over are seen to here: temporary files of the log, and checksums without their file.
+ * names that it passes over are seen to here: temporary files of the log, and checksums without their file or of what
+ * that file was.
  */
 public final class Leftovers {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -31,6 +34,9 @@ public final class Leftovers {
 
   /** Hadoop's local file system keeps the checksum of each file beside it. */
   private static final Pattern CHECKSUM = Pattern.compile("\\.(.+)\\.crc");
+
+  /** The one file of a log that other programs replace. They leave Hadoop's checksum of the file before it. */
+  private static final String NEWEST_CHECKPOINT = "_last_checkpoint";
 
   /** By default Delta passes over the hours of a {@code VACUUM}. */
   private static final String IGNORES_HOURS = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled";
@@ -116,15 +122,29 @@ public final class Leftovers {
     List<Path> found = new ArrayList<>();
     for (FileStatus file : Listing.below(raw, folder, each -> hasChecksums ? isNoLink(log, raw, each) : each.isFile())) {
       Path path = file.getPath();
-      Matcher checksum = CHECKSUM.matcher(path.getName());
-      boolean isTemporary =
-          path.getParent().getName().equals(logPath.getName()) && TEMPORARY.matcher(path.getName()).matches();
-      boolean isOrphan =
-          hasChecksums && checksum.matches() && !raw.exists(new Path(path.getParent(), checksum.group(1)));
-      if (file.getModificationTime() < before && (isTemporary || isOrphan)) {
+      boolean isInLog = path.getParent().getName().equals(logPath.getName());
+      boolean isTemporary = isInLog && TEMPORARY.matcher(path.getName()).matches();
+      Matcher name = CHECKSUM.matcher(path.getName());
+      boolean isChecksum = hasChecksums && name.matches();
+      Path checked = isChecksum ? new Path(path.getParent(), name.group(1)) : path;
+      boolean isOrphan = isChecksum && !raw.exists(checked);
+      // However young it is: a file is read without a checksum too, so a write that still runs loses nothing.
+      boolean isOutdated =
+          isInLog && isChecksum && !isOrphan && checked.getName().equals(NEWEST_CHECKPOINT) && !isAsChecked(files, checked);
+      if (isOutdated || file.getModificationTime() < before && (isTemporary || isOrphan)) {
         found.add(path);
       }
     }
     return found;
+  }
+
+  /** Whether a file is what its checksum was made of. */
+  private static boolean isAsChecked(FileSystem files, Path path) throws IOException {
+    try (InputStream content = files.open(path)) {
+      content.readAllBytes();
+      return true;
+    } catch (ChecksumException replaced) {
+      return false;
+    }
   }
 }
