@@ -164,6 +164,15 @@ def test_tables_of_the_scala_project(golden, name, text):
     assert text is None or text in str(told)
 
 
+def test_writer_version_6_is_only_told_of_who_writes(tmp_path):
+    described = metadata(fields_of(NUMBERS.schema))
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 6}
+    commit(tmp_path, 0, {"protocol": protocol}, described, indexed_add(tmp_path / "a.parquet", NUMBERS))
+    assert [each.reader for each in diagnose(tmp_path) if not each.ok] == ["qbeast-spark"]
+    commit(tmp_path, 1, {"protocol": protocol | {"minWriterVersion": 5}})
+    assert all(each.ok for each in diagnose(tmp_path))
+
+
 def test_copies_of_a_lost_revision_are_told(golden, tmp_path):
     lost = next(damage for damage in damaged_copies.DAMAGES if str(damage) == "the revision is lost")
     (told,) = diagnose(damaged_copies.planted(golden, tmp_path / "table", lost), "delta-rs")

@@ -81,13 +81,13 @@ def test_commits_are_replayed_in_order(tmp_path):
 def test_protocol_properties_columns_and_tags(tmp_path):
     commit(tmp_path, 0, {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, METADATA, add("a"))
     snapshot = read_snapshot(tmp_path)
-    assert snapshot.protocol == Protocol(1)
+    assert snapshot.protocol == Protocol(1, 2)
     tagged = add("a")
     tagged["add"]["tags"] = {"revision": "1"}
     commit(tmp_path, 1, PROTOCOL, tagged)
     snapshot = read_snapshot(tmp_path)
     features = frozenset({"deletionVectors"})
-    assert snapshot.protocol == Protocol(3, features, features)
+    assert snapshot.protocol == Protocol(3, 7, features, features)
     assert snapshot.metadata.configuration == {"delta.enableDeletionVectors": "true"}
     assert [field["name"] for field in snapshot.metadata.fields] == ["id"]
     assert snapshot.files == (LiveFile("a", None, None, {"revision": "1"}),)

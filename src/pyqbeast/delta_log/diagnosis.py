@@ -100,6 +100,7 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
         # Who runs a command fills the password in.
         without_secrets(locations.absolute(table)),
         snapshot.protocol.reader_version,
+        snapshot.protocol.writer_version,
         snapshot.protocol.reader_features,
         snapshot.protocol.writer_features,
         snapshot.metadata.fields,

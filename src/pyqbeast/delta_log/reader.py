@@ -66,11 +66,12 @@ _SCHEMA_DEPTH = 400
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """What a program has to know to read or write a table: the version of readers, and the features that reader
-    version 3 and writer version 7 name.
+    """What a program has to know to read or write a table: the versions of readers and of writers, and the features
+    that reader version 3 and writer version 7 name.
     """
 
     reader_version: int = 1
+    writer_version: int = 1
     reader_features: frozenset[str] = frozenset()
     writer_features: frozenset[str] = frozenset()
 
@@ -283,7 +284,9 @@ def _protocol(protocol: Any, source: str) -> Protocol:  # noqa: ANN401 - what JS
     version = protocol.get("minReaderVersion")
     if type(version) is not int:
         raise FormatError(f"{source}: protocol: minReaderVersion is {shown(version)}, no version")
-    return Protocol(version, reader_features, writer_features)
+    # No reader needs it, so a log is read without.
+    writers = protocol.get("minWriterVersion")
+    return Protocol(version, writers if type(writers) is int else 1, reader_features, writer_features)
 
 
 def _check_readable(protocol: Protocol, where: str) -> None:

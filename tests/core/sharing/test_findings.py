@@ -37,6 +37,7 @@ WHOLE = file(Block(ROOT, WEIGHT_MIN, 0, 9)), file(Block(ROOT.child(1), 1, WEIGHT
 PLAIN = {
     "path": "/t",
     "reader_version": 1,
+    "writer_version": 2,
     "reader_features": frozenset(),
     "writer_features": frozenset(),
     "fields": [column("a"), column("b")],
@@ -131,6 +132,7 @@ INSIDE = column("s", {"type": "array", "elementType": {"type": "struct", "fields
         ({"fields": [column("a", "boolean"), column("b")]}, "'a (boolean)': samples with a filter", None),
         ({"revisions": indexed_by("a b")}, "'a b': its appends fail", None),
         ({"revisions": indexed_by("a", weight_columns=("b",))}, "cannot open the table", None),
+        ({"writer_version": 6}, "writers have to know identity columns: its appends and optimize fail", None),
     ],
 )
 def test_what_the_scala_project_gets_wrong(more, text, commands):

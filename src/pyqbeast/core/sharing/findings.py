@@ -67,7 +67,7 @@ class SharedTable:
 
     Attributes:
         path: where it lies.
-        reader_version: of Delta's protocol.
+        reader_version, writer_version: of Delta's protocol.
         reader_features: what a reader has to know.
         writer_features: what a writer has to know.
         fields: the columns, as Delta's schema has them in JSON.
@@ -78,6 +78,7 @@ class SharedTable:
 
     path: str
     reader_version: int
+    writer_version: int
     reader_features: frozenset[str]
     writer_features: frozenset[str]
     fields: Sequence[Mapping[str, Any]]
@@ -153,6 +154,9 @@ class _Look:
         yield from self._of_mapping()
         yield from self._of_trees()
         yield from self._of_columns()
+        # Versions before 7 name no features: this one stands for it.
+        if self.table.writer_version == 6:
+            yield Concern.identity_columns, "writers have to know identity columns", self._anew()
 
     def _of_revisions(self) -> Iterator[tuple[Concern, str, list[Command]]]:
         problems = check_revisions(self.table.revisions)

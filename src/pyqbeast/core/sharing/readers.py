@@ -3,7 +3,8 @@
 This is data, which `findings` compares with the log of a table. Each claim about a reader was tried on the
 version that its title names, qbeast-spark's on tables of ours. Trino's claims come from its documentation. Damaged
 indexes were not tried: that qbeast-spark needs its revisions is seen where it cannot read those with weight columns.
-Nor were reserved names: that it adds columns of these names is seen in its source.
+Nor were reserved names: that it adds columns of these names is seen in its source. Nor was writer version 6: that Delta
+3.1 refuses to write it is seen in its classes.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Concern(str, Enum):
     column_types = "types of indexed columns"
     column_names = "names of indexed columns"
     reserved_names = "names of columns that it adds while it writes"
+    identity_columns = "writer version 6"
 
 
 #: Stands for column mapping in tables of reader version 2. Their protocol does not name its features.
@@ -129,6 +131,7 @@ _OF_QBEAST_SPARK = {
         ReaderVerdict.wrong,
         "its appends and optimize put weights and cubes in the place of their values, or fail",
     ),
+    Concern.identity_columns: Effect(ReaderVerdict.fails, "its appends and optimize fail"),
 }
 
 #: By the name that `--reader` takes.
