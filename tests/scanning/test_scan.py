@@ -97,6 +97,24 @@ def test_rows_come_batch_by_batch(golden):
     assert next(iter(reader)).num_rows < 50_000
 
 
+@pytest.mark.parametrize("failure", [OSError(5, "away"), KeyboardInterrupt()])
+def test_a_reader_that_has_failed_never_comes_to_its_end(tmp_path, monkeypatch, failure):
+    """Whoever goes on reading would take what has come so far for all rows."""
+    reader = pyqbeast.scan(indexed_table(tmp_path, NUMBERS, NUMBERS, NUMBERS)).to_batches()
+    assert reader.read_next_batch().num_rows == NUMBERS.num_rows
+
+    def fails(*_, **__):
+        raise failure
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pq.ParquetFile, "iter_batches", fails)
+        with pytest.raises((StorageError, KeyboardInterrupt)):
+            reader.read_next_batch()
+    for _ in range(2):
+        with pytest.raises(InvalidInputError, match=r"failed \((StorageError: .*|KeyboardInterrupt)\): call"):
+            reader.read_next_batch()
+
+
 def test_conditions_add_up_and_may_be_expressions(golden):
     scan = pyqbeast.scan(golden("qbeast/a_linear2d") / "table")
     asked = scan.where(pc.field("a") < 10_000).where("b < 100").select(["id"])

@@ -22,7 +22,7 @@ from pyqbeast.delta_log.log_files import readable_versions
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
 from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.scan_plan import ScannedFile
-from pyqbeast.scanning.scanned_rows import ScannedRows
+from pyqbeast.scanning.scanned_rows import ScannedRows, WholeBatches
 from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
 
@@ -229,12 +229,15 @@ class Scan:
         In a store elsewhere whole files are read, several at once: what is taken of their rows, in up to eight files,
         is in memory until it has been given out.
 
+        A reader that has raised an error, be it by Ctrl-C, reads no further: each call after that is an
+        InvalidInputError.
+
         Raises:
             StorageError: a file is missing or cannot be read.
             FormatError: a file is damaged.
             UnsupportedError: a column has a type that a scan cannot read; leave it out with `select`.
         """
-        return pa.RecordBatchReader.from_batches(self.schema, self._rows.batches())
+        return pa.RecordBatchReader.from_batches(self.schema, WholeBatches(self._rows.batches()))
 
     def to_arrow(self) -> pa.Table:
         """All rows as a table. Raises as `to_batches`."""

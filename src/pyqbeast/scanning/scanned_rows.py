@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.logged_file import Needed
 from pyqbeast.core.secrets import without_secrets
@@ -20,6 +20,29 @@ from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.scan_plan import ScanPlan, plan_files
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
+
+
+class WholeBatches(Iterator[pa.RecordBatch]):
+    """Batches that end only behind the last one: a generator that has failed calls itself at its end."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        # As a text: the error itself would keep alive what its frames hold, this reader among it.
+        self._failure: str | None = None
+
+    def __next__(self) -> pa.RecordBatch:
+        if self._failure is not None:
+            raise InvalidInputError(
+                f"the rows behind the last batch are not known, as reading them failed ({self._failure}): call "
+                "to_batches again, and begin with its first batch"
+            )
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except BaseException as error:
+            self._failure = ": ".join(filter(None, (type(error).__name__, str(error))))
+            raise
 
 
 @dataclass(frozen=True)
