@@ -191,7 +191,7 @@ ALLOWED = {
     "plot": ["core", "delta_log", "approximate.estimate", "plot"],
     "on_spark": ["approximate", "bridge", "core", "table", "tiledb.spark"],
     "arrow_schema": [],
-    "listings": [],
+    "listings": ["core.errors"],
     "spark_versions": [],
     "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "spark_versions", "tiledb"],
     "cli.common": ["", "bridge", "core.errors", "core.visible"],

@@ -12,29 +12,81 @@ from typing import Any
 
 from fsspec.dircache import DirCache
 
+from pyqbeast.core.errors import StorageError
+
+#: File systems that nobody uses just now, by the shared ones whose options they have. A forked process finds none:
+#: shared file systems are others there.
+_IDLE: dict[Any, list[Any]] = {}
+
 
 @contextlib.contextmanager
-def fresh_folder(system: Any, folder: str) -> Iterator[None]:  # noqa: ANN401 (fsspec's)
-    """Let a file system answer from its listing of a folder meanwhile: an older one is dropped, and this one after it.
+def fresh_folder(system: Any, folder: str) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
+    """A file system that answers from its listing of a folder meanwhile: an older one is dropped, this one after it.
 
     `folder` is a path in the file system. Most drop what they know of the folders above, too.
+
+    Raises StorageError where a second file system of the store cannot be made.
     """
     system.invalidate_cache(folder)
     try:
-        yield
+        if _is_shared(system):
+            with _of_its_own(system) as own:
+                yield own
+        else:
+            yield system
     finally:
         system.invalidate_cache(folder)
 
 
 @contextlib.contextmanager
-def fresh_tree(system: Any, folder: str) -> Iterator[None]:  # noqa: ANN401 (fsspec's)
+def fresh_tree(system: Any, folder: str) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
     """The same of a folder and of all folders below it, of which no file system drops its listings itself."""
-    with fresh_folder(system, folder):
+    with fresh_folder(system, folder) as fresh:
         _forget_below(system, folder)
         try:
-            yield
+            yield fresh
         finally:
             _forget_below(system, folder)
+
+
+def _is_shared(system: Any) -> bool:  # noqa: ANN401 (fsspec's)
+    """Whether all threads have one file system, and it keeps listings.
+
+    Then what another thread has asked before comes in at any time, and would be taken for a listing of now.
+    """
+    keeps = isinstance(getattr(system, "dircache", None), DirCache)
+    return bool(system.async_impl and keeps and getattr(system, "use_listings_cache", True))
+
+
+@contextlib.contextmanager
+def _of_its_own(system: Any) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
+    """A file system of the same options that nobody else uses meanwhile.
+
+    It is kept for the next one: to be made takes as long as it takes to find credentials, and to connect.
+    """
+    idle = _IDLE.setdefault(system, [])
+    # Lists are safe among threads, and a lock that somebody holds while a process forks is never free there.
+    try:
+        own = idle.pop()
+    except IndexError:
+        try:
+            own = type(system)(*system.storage_args, **system.storage_options, skip_instance_cache=True)
+        except Exception as error:  # each file system that fsspec knows has errors of its own
+            raise StorageError(
+                f"opening the store to list it failed: {type(error).__name__}: {error}"
+            ) from error
+    # After a Ctrl-C nobody gets it: what was asked before may still come in.
+    try:
+        yield own
+    except Exception:
+        _give_back(own, idle)
+        raise
+    _give_back(own, idle)
+
+
+def _give_back(own: Any, idle: list[Any]) -> None:  # noqa: ANN401 (fsspec's)
+    own.dircache.clear()
+    idle.append(own)
 
 
 def _forget_below(system: Any, folder: str) -> None:  # noqa: ANN401 (fsspec's)

@@ -15,9 +15,10 @@ from pyqbeast.core.problems import EXISTS
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.reader import read_snapshot
+from pyqbeast.tiledb.storage.stores import open_store
 from tests.deletion_vectors.tables import PROTOCOL, add, commit
 from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, metadata
-from tests.tiledb import failing  # noqa: F401 (it registers the store)
+from tests.tiledb.failing import RememberingFileSystem
 
 
 class Stored:
@@ -61,6 +62,29 @@ def test_files_are_found_that_were_written_since_their_folder_was_listed(stored,
     scan = pyqbeast.scan(stored.url)
     assert ids(scan) == list(range(6))
     assert scan.verify().ok
+
+
+def test_what_another_thread_has_asked_before_is_no_listing_of_now(stored, monkeypatch):
+    """All threads of a process share the client, and an answer on its way comes in whenever it likes."""
+    folders = [stored.root, f"{stored.root}/_delta_log", f"{stored.root}/ab"]
+    old = {folder: stored.system.ls(folder) for folder in folders}
+    stored.commit_rows(1)
+    listed = RememberingFileSystem.ls
+
+    def listed_late(system, path, detail=True, **how):
+        if system is stored.system:
+            system.dircache.update(old)
+        return listed(system, path, detail, **how)
+
+    monkeypatch.setattr(RememberingFileSystem, "ls", listed_late)
+    scan = pyqbeast.scan(stored.url)
+    assert scan.version == 1
+    assert scan.verify().ok
+    store = open_store(stored.url)
+    assert [entry.name for entry in store.entries("ab")] == ["part-0.parquet", "part-1.parquet"]
+    assert store.size("ab/part-1.parquet") == scan.files()[1].size
+    store.delete("ab")
+    assert not [path for path in RememberingFileSystem.store if path.startswith(f"{stored.root}/ab/")]
 
 
 def test_no_listing_of_a_table_stays(stored):

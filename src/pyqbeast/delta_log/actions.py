@@ -217,7 +217,8 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
     location = locations.file_location(f"{files.folder}/_sidecars", sidecar["path"])
     if locations.is_absolute(sidecar["path"]):
         system, location = locations.open_named(location, files.table, files.options)
-        if system != files.file_system:
+        # That of the log's files may be one of its own, for as long as they are read.
+        if system != locations.open_location(files.table, files.options)[0]:
             raise FormatError(f"{checkpoint}: sidecar: {sidecar['path']} lies in another store than the log")
     return location
 

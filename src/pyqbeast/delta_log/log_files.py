@@ -57,8 +57,8 @@ def find_log_files(
     Raises `TableNotFoundError` where there is no log, `FormatError` where a commit is missing from it,
     `InvalidInputError` for a version or a time that the log does not reach, and `StorageError` where storage fails.
     """
-    file_system, root = locations.open_location(table, options)
-    with fresh_tree(file_system, root):
+    shared, root = locations.open_location(table, options)
+    with fresh_tree(shared, root) as file_system:
         folder, commits, checkpoints = _listing(table, file_system, root)
         newest = max([*checkpoints, *commits])
         if timestamp is not None:
@@ -95,8 +95,8 @@ def readable_versions(table: Location, options: locations.Options = None) -> ran
 
     Raises as `find_log_files`.
     """
-    file_system, root = locations.open_location(table, options)
-    with fresh_tree(file_system, root):
+    shared, root = locations.open_location(table, options)
+    with fresh_tree(shared, root) as file_system:
         _, commits, checkpoints = _listing(table, file_system, root)
     newest = max([*checkpoints, *commits])
     oldest = newest

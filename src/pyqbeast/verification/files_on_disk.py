@@ -80,15 +80,17 @@ class _Storage:
         self._system, root = locations.open_location(table, options)
         self._root = root.rstrip("/")
         self._listings = listings
-        listings.enter_context(fresh_tree(self._system, self._root))
+        fresh = listings.enter_context(fresh_tree(self._system, self._root))
         with locations.storage_errors(f"listing {self._root}"):
             #: None where a list of files does not tell their sizes, as of a web server.
-            self._sizes = _sizes_below(self._root, self._system)
+            self._sizes = _sizes_below(self._root, fresh)
         self._named: set[str] = set()
         #: The names of files outside the table's folder, which a shallow clone has, that were looked for, by folder.
         #: Deletion vectors may share one.
         self._asked: dict[_Place, set[str]] = {}
-        #: What such folders list: sizes by name.
+        #: The file systems that such folders are listed by.
+        self._fresh: dict[_Place, Any] = {}
+        #: What they list: sizes by name.
         self._listed: dict[_Place, dict[str, int | None]] = {}
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
 
@@ -160,11 +162,12 @@ class _Storage:
         listed = None if is_below or is_local(system) else self._listed_size(path, system)
         if listed is not None:
             return listed
+        asked: Any = self._fresh.get((system, path.rpartition("/")[0]), system)
         try:
             with locations.storage_errors(f"looking for {path}"):
                 if is_unlisted and not Path(path).is_file():
                     return None
-                return int(system.size(path))
+                return int(asked.size(path))
         except (FileNotFoundError, ValueError):
             return None
 
@@ -176,7 +179,7 @@ class _Storage:
         folder, _, name = path.rpartition("/")
         names = self._asked.setdefault((system, folder), set())
         if not names:
-            self._listings.enter_context(fresh_folder(system, folder))
+            self._fresh[system, folder] = self._listings.enter_context(fresh_folder(system, folder))
         names.add(name)
         if len(names) <= _ASKED_SINGLY:
             return None
@@ -185,7 +188,7 @@ class _Storage:
             sizes = self._listed[system, folder] = {}
             failures = (StorageError, *locations.ABSENT)
             with contextlib.suppress(*failures), locations.storage_errors(f"listing {folder}"):
-                for info in system.ls(folder, detail=True):
+                for info in self._fresh[system, folder].ls(folder, detail=True):
                     if info["type"] == "file":
                         sizes[info["name"].rpartition("/")[2]] = info["size"]
         return sizes.get(name)

@@ -90,19 +90,19 @@ class Store:
 
     def entries(self, folder: str) -> list[Entry]:
         """What a folder holds, sorted by name; nothing where it does not exist."""
-        with fresh_folder(self._fs, self._path(folder)):
-            return self._listed(folder)
+        with fresh_folder(self._fs, self._path(folder)) as fresh:
+            return self._listed(fresh, folder)
 
     def newest(self, folder: str) -> float:
         """When the newest file of a folder was written, or the folder itself if it has none; see `modified`."""
-        with fresh_folder(self._fs, self._path(folder)):
-            inside = [f"{folder}/{entry.name}" for entry in self._listed(folder)]
-            return max(map(self.modified, inside or [folder]))
+        with fresh_folder(self._fs, self._path(folder)) as fresh:
+            inside = [f"{folder}/{entry.name}" for entry in self._listed(fresh, folder)]
+            return max(self._modified(fresh, path) for path in inside or [folder])
 
-    def _listed(self, folder: str) -> list[Entry]:
+    def _listed(self, fs: Any, folder: str) -> list[Entry]:  # noqa: ANN401 (fsspec's)
         try:
             with self._using("listing", folder, *_ABSENT):
-                listed: list[dict[str, Any]] = self._fs.ls(self._path(folder), detail=True)
+                listed: list[dict[str, Any]] = fs.ls(self._path(folder), detail=True)
         except _ABSENT:
             return []
         entries = [
@@ -118,10 +118,10 @@ class Store:
         file = self._path(path)
         try:
             with (
-                fresh_folder(self._fs, file.rpartition("/")[0]),
+                fresh_folder(self._fs, file.rpartition("/")[0]) as fresh,
                 self._using("looking for", path, *_ABSENT),
             ):
-                size: int | None = self._fs.size(file)
+                size: int | None = fresh.size(file)
         except _ABSENT:
             return None
         return size
@@ -132,9 +132,12 @@ class Store:
         Raises:
             UnsupportedError: the storage does not say.
         """
+        return self._modified(self._fs, path)
+
+    def _modified(self, fs: Any, path: str) -> float:  # noqa: ANN401 (fsspec's)
         try:
             with self._using("looking for", path, NotImplementedError):
-                time: datetime = self._fs.modified(self._path(path))
+                time: datetime = fs.modified(self._path(path))
         except NotImplementedError as error:
             raise UnsupportedError(f"{self.uri}: this storage does not say how old files are") from error
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
@@ -202,15 +205,15 @@ class Store:
         target = self._path(path)
         with (
             contextlib.suppress(FileNotFoundError),
-            fresh_tree(self._fs, target),
+            fresh_tree(self._fs, target) as fresh,
             self._using("deleting", path, FileNotFoundError),
         ):
             if isinstance(self._fs, LocalFileSystem) or not glob.has_magic(target):
-                self._fs.rm(target, recursive=True)
+                fresh.rm(target, recursive=True)
             else:
                 # Other file systems take what is to be deleted for a pattern, and files one by one for what they are.
-                for file in self._fs.find(target):
-                    self._fs.rm_file(file)
+                for file in fresh.find(target):
+                    fresh.rm_file(file)
 
     def missing_folders(self, folders: Sequence[str]) -> list[str]:
         """Which of these folders are not there, in a store where a folder without files can be."""
