@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, TypeVar
+
+from pyqbeast.core.errors import InvalidInputError
 
 #: Files that are read at once, at the most.
 FILES_AT_ONCE = 8
@@ -34,9 +37,13 @@ def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterat
     """What `read` gives for each file, in their order; raises what it raises.
 
     The more have been asked for, the more are read ahead, up to 8, so that who stops early has not asked for many.
+    What is being read then is read to its end behind their back, and dropped.
+
+    Raises:
+        InvalidInputError: in a forked process, which has none of the threads that read.
     """
     coming: deque[Future[Content]] = deque()
-    done, left = 0, iter(files)
+    done, left, process = 0, iter(files), os.getpid()
     pool = ThreadPoolExecutor(FILES_AT_ONCE, "pyqbeast-read")
     try:
         while True:
@@ -44,7 +51,13 @@ def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterat
             coming.extend(pool.submit(read, file) for file in islice(left, wanted))
             if not coming:
                 return
+            if os.getpid() != process:
+                raise InvalidInputError(
+                    "files of a store are read by threads, which a forked process has not: begin to read in the "
+                    "process that goes on with it"
+                )
             yield coming.popleft().result()
             done += 1
     finally:
-        pool.shutdown(cancel_futures=True)
+        # Not to wait: the collector may end this in any thread, such as the one in which fsspec's answers come in.
+        pool.shutdown(wait=False, cancel_futures=True)
