@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import threading
 import warnings
 from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib import rc_context, rcParams
 from matplotlib.figure import Figure
 
 from pyqbeast import plot
@@ -160,6 +162,42 @@ def test_other_warnings_are_still_told():
             warnings.warn("about something else", stacklevel=1)
         assert [str(each.message) for each in told] == ["about something else"]
     assert [*letters] == ["a"]
+
+
+@pytest.mark.slow
+def test_what_the_user_sets_for_figures_is_not_for_images(of_many_letters, tmp_path):
+    plot.image(of_many_letters, tmp_path / "before.svg")
+    of_user = {"text.usetex": True, "axes.facecolor": "black", "svg.image_inline": False, "savefig.dpi": 7}
+    with rc_context(of_user):
+        plot.image(of_many_letters, tmp_path / "after.svg")
+        assert {name: rcParams[name] for name in of_user} == of_user
+    assert (tmp_path / "after.svg").read_bytes() == (tmp_path / "before.svg").read_bytes()
+
+
+def test_two_threads_leave_settings_and_warnings_as_they_were(golden, monkeypatch):
+    """The first is let go on when the second has begun as well: it ends first, and puts back what it has found."""
+    picture = gather_array(str(golden("tiledb/sp_multifrag") / "array"))
+    settings, filters = dict(rcParams), list(warnings.filters)
+    inside, both = [], threading.Event()
+
+    def drawn(*_):
+        inside.append(threading.current_thread())
+        if len(inside) == 1:
+            threads[1].start()
+            both.wait(0.1)  # not for ever: nobody is to come in now
+        else:
+            both.set()
+            threads[0].join(60)
+
+    monkeypatch.setattr(image, "_draw_array", drawn)
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
+    threads = [threading.Thread(target=image.image_bytes, args=(picture, "svg")) for _ in range(2)]
+    threads[0].start()
+    threads[0].join(60)
+    threads[1].join(60)
+    assert inside == threads
+    assert dict(rcParams) == settings
+    assert warnings.filters == filters
 
 
 def test_only_fonts_that_are_there_are_asked_for(monkeypatch):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import threading
 import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context, rcParams
+from matplotlib import rcParams, style
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
@@ -41,7 +42,9 @@ _BETWEEN_LABELS, _SLOPE = 9, 20
 _SURE_LENGTH = 0.85
 #: Points of an image's title.
 _TITLE_SIZE = 13
-_STYLE: dict[Any, Any] = {
+#: What differs from Matplotlib's own defaults. What the user has set is for the user's figures: formulas by LaTeX fail
+#: on names, and a setting may put parts of an SVG into files of their own.
+_STYLE: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
@@ -55,13 +58,17 @@ _STYLE: dict[Any, Any] = {
     # Without random names and a date, the same table gives the same image.
     "svg.hashsalt": "pyqbeast",
 }
+#: Held while an image is drawn: Matplotlib's settings and Python's warnings are the same for all threads, and two that
+#: put back what they have found would leave each other's for good.
+_drawing = threading.Lock()
 _PERCENT = FuncFormatter(lambda share, _: share_text(share))
 
 
 def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
     """The image in a format of Matplotlib's: `png` or `svg`."""
     written = io.BytesIO()
-    with missing_letters() as letters, rc_context({**_STYLE, "font.family": families()}):
+    own: dict[str, Any] = {**_STYLE, "font.family": families()}
+    with _drawing, missing_letters() as letters, style.context(["default", own]):
         is_table = isinstance(picture, TablePicture)
         figure = Figure(figsize=(13, 8) if is_table else (8, 6.5), layout="constrained")
         if isinstance(picture, TablePicture):
