@@ -369,7 +369,7 @@ def test_a_notebook_shows_the_page(made):
     assert len(repr(page)) < 100
 
 
-def test_what_cannot_be_drawn(golden, tmp_path):
+def test_what_cannot_be_drawn(golden, tmp_path, monkeypatch):
     with pytest.raises(TableNotFoundError, match="neither a Delta table nor a TileDB array at"):
         plot.page(tmp_path)
     with pytest.raises(NotIndexedError):
@@ -377,6 +377,15 @@ def test_what_cannot_be_drawn(golden, tmp_path):
     path = golden("tiledb/sp_multifrag") / "array"
     with pytest.raises(StorageError, match=r"cannot be written to .*none"):
         plot.page(path, tmp_path / "none" / "page.html")
+    with pytest.raises(StorageError, match=r"cannot be written to .*: embedded null"):
+        plot.page(path, "a\0.html")
+
+    def no_handles(*_):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("matplotlib.textpath.get_font", no_handles)
+    with pytest.raises(StorageError, match=r"image of .*array cannot be drawn: .*Too many"):
+        plot.image(path, tmp_path / "image.png")
     with pytest.raises(InvalidInputError, match=r"\.png or \.svg"):
         plot.image(path, tmp_path / "image.jpg")
     with pytest.raises(InvalidInputError, match=r"a page is HTML and is not written to .*a\.svg"):

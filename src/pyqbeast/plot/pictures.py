@@ -97,7 +97,7 @@ def image(
 
     Raises:
         InvalidInputError: another ending, no such version, or something that arrays do not have.
-        StorageError: the image cannot be written.
+        StorageError: the image cannot be drawn for want of its fonts, or not be written.
         MissingPackageError: Matplotlib is not installed.
         QbeastError: as `page`.
     """
@@ -107,7 +107,13 @@ def image(
     of_extra("plot", "matplotlib", _PURPOSE)
     from pyqbeast.plot.draw.image import image_bytes
 
-    _write(target, image_bytes(_gathered(path, version, (), storage_options), kind[1:]))
+    picture = _gathered(path, version, (), storage_options)
+    try:
+        drawn = image_bytes(picture, kind[1:])
+    # Matplotlib opens fonts as it draws.
+    except OSError as error:
+        raise StorageError(f"the image of {path} cannot be drawn: {error}") from error
+    _write(target, drawn)
 
 
 def _gathered(
@@ -139,5 +145,6 @@ def _gathered(
 def _write(target: Location, data: bytes) -> None:
     try:
         local_file(target).write_bytes(data)
-    except OSError as error:
+    # Python raises ValueError for a NUL character in a path.
+    except (OSError, ValueError) as error:
         raise StorageError(f"the picture cannot be written to {target}: {error}") from error
