@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
 from pathlib import Path
@@ -163,6 +164,16 @@ def test_a_store_that_remembers_listings(tmp_path):
     store.delete("__commits")
     assert f"/{tmp_path.name}/__commits" not in fs.dircache
     assert not store.entries("__commits")
+
+
+def test_an_opened_array_is_read_in_a_forked_process(tmp_path, monkeypatch):
+    """fsspec tells the process by its number, and refuses to work in another one."""
+    sorted_array(str(tmp_path / "a"), tiles=2)
+    with serve(tmp_path) as server:
+        array = tiledb.open_array(f"{server.url}/a")
+        assert array.read(["v"]).num_rows == 2000
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        assert array.read(["f"]).num_rows == 2000
 
 
 def test_storage_without_an_array(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import os
 import re
 import uuid
 from collections.abc import Iterator, Sequence
@@ -66,8 +67,17 @@ class Store:
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
-        self._fs, root = _file_system(uri)
-        self._root = root.rstrip("/")
+        system, root = _file_system(uri)
+        self._system, self._root = (os.getpid(), system), root.rstrip("/")
+
+    @property
+    def _fs(self) -> Any:  # noqa: ANN401 (fsspec's)
+        """The file system. Most of those of stores elsewhere fail in a process that was forked from theirs."""
+        made_in, system = self._system
+        if made_in != os.getpid():
+            system, _ = _file_system(self.uri)
+            self._system = os.getpid(), system
+        return system
 
     def _path(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
@@ -261,6 +271,19 @@ def _write_local(target: Path, part: Path, data: bytes) -> None:
 
 
 def _file_system(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path in it."""
+    try:
+        return _found(uri)
+    except (QbeastError, MemoryError):
+        raise
+    except (ValueError, TypeError, ImportError) as error:
+        raise InvalidInputError(f"{uri}: {error}") from error
+    # Each file system that fsspec knows has errors of its own, and some of them ask their store at once.
+    except Exception as error:
+        raise StorageError(opening_failed(uri, error)) from error
+
+
+def _found(uri: str) -> tuple[Any, str]:
     if (hadoop := _ONE_SLASH.fullmatch(uri)) and hadoop[1] != "file":
         uri = f"{hadoop[1]}:///{hadoop[2]}"
     if "://" not in uri or uri.startswith("file://"):
@@ -277,13 +300,4 @@ def _file_system(uri: str) -> tuple[Any, str]:
 
 def open_store(location: Location) -> Store:
     """The store for a path, or a URI of anything that fsspec knows, or of http(s)."""
-    uri = location_text(location)
-    try:
-        return Store(uri)
-    except (QbeastError, MemoryError):
-        raise
-    except (ValueError, TypeError, ImportError) as error:
-        raise InvalidInputError(f"{uri}: {error}") from error
-    # Each file system that fsspec knows has errors of its own, and some of them ask their store at once.
-    except Exception as error:
-        raise StorageError(opening_failed(uri, error)) from error
+    return Store(location_text(location))
