@@ -29,6 +29,7 @@ ALLOWED = {
     "core.secrets": [],
     "core.visible": [],
     "core.errors": ["core.secrets"],
+    "core.once": [],
     "core.arguments": ["core.errors"],
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
@@ -50,6 +51,7 @@ ALLOWED = {
     "core.sharing": [
         "core.errors",
         "core.format",
+        "core.once",
         "core.problems",
         "core.transform",
         "core.revisions",
@@ -129,6 +131,7 @@ ALLOWED = {
     "tiledb.format": [
         "core.arguments",
         "core.errors",
+        "core.once",
         "tiledb.errors",
         "tiledb.cursor",
         "tiledb.datatypes",
@@ -146,6 +149,7 @@ ALLOWED = {
     "tiledb.read": [
         "core.errors",
         "core.location",
+        "core.once",
         "core.secrets",
         "tiledb.errors",
         "tiledb.cursor",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from pyspark.sql import DataFrame
 
@@ -25,6 +24,7 @@ from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.approximate.row_sums import numbers_of, state_of
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.format.constants import WEIGHT_MIN
+from pyqbeast.core.once import once
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
 #: Files of fewer bytes in all are read by one task. It is done before two tasks would have exchanged their
@@ -70,13 +70,15 @@ class QueryRows:
         """See `RowReader`."""
         return self._query.other_bytes
 
-    @cached_property
+    @property
+    @once
     def scale(self) -> WeightScale:
         """See `RowReader`."""
         # Several tables are estimated only where the rows of each are spread evenly.
         return WeightScale(*self._query.tables[0].weights)
 
-    @cached_property
+    @property
+    @once
     def known(self) -> KnownBounds:
         """See `RowReader`."""
         bounds = {}
@@ -88,7 +90,8 @@ class QueryRows:
         # not known.
         return KnownBounds(None if self._query.fans_out else self._files.key_rows, bounds)
 
-    @cached_property
+    @property
+    @once
     def group_spans(self) -> GroupSpans:
         """See `RowReader`."""
         return self._files.group_spans(self._query.group_columns, list(self.aggregates.group_types.values()))

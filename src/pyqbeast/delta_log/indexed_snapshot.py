@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from pyqbeast.core.arguments import checked_fraction
 from pyqbeast.core.errors import FormatError, UnsupportedError
@@ -12,6 +11,7 @@ from pyqbeast.core.format.file_tags import Block, FileTags
 from pyqbeast.core.format.hashed_layout import mapping_mode, name_in_files
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.location import Location, location_text
+from pyqbeast.core.once import once
 from pyqbeast.core.otree.measure import index_metrics
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
@@ -118,7 +118,8 @@ class IndexedSnapshot:
         types = (field["type"] for field in self.snapshot.metadata.fields)
         return any(isinstance(each, dict) and each["type"] in ("array", "map") for each in types)
 
-    @cached_property
+    @property
+    @once
     def files(self) -> list[LoggedFile]:
         """All live files, in the order of their paths."""
 
@@ -139,24 +140,28 @@ class IndexedSnapshot:
             map(logged, files, tags_in_bulk([file.tags for file in files], self.revisions.dimensions.get))
         )
 
-    @cached_property
+    @property
+    @once
     def replicated_cubes(self) -> ReplicatedCubes:
         """The cubes whose rows are stored a second time. Raises UnsupportedError where nobody can tell."""
         return ReplicatedCubes.among(self.files, self.snapshot.metadata.configuration)
 
-    @cached_property
+    @property
+    @once
     def files_to_read(self) -> list[LoggedFile]:
         """The files that hold each row once. Raises UnsupportedError where nobody can tell."""
         return self.replicated_cubes.files_to_read(self.files)
 
-    @cached_property
+    @property
+    @once
     def prunable_revisions(self) -> frozenset[int]:
         """The revisions whose blocks tell the weights that rows have today."""
         return prunable_revisions(
             self.revisions, self.snapshot.metadata.fields, maps_names=self.mapping_mode != "none"
         )
 
-    @cached_property
+    @property
+    @once
     def weight_profile(self) -> WeightProfile:
         """How the rows are spread over the weights."""
         return WeightProfile(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Grou
 from pyqbeast.core.format.column_bounds import column_bounds
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS, TIGHT_BOUNDS
+from pyqbeast.core.once import once
 from pyqbeast.core.sampling.rows_of_a_key import KeyedFile, most_rows_of_a_key
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.file_checks import usable_statistics
@@ -96,7 +96,8 @@ class ScanRows:
         """See `RowReader`."""
         return self._request.limits
 
-    @cached_property
+    @property
+    @once
     def files(self) -> FileCosts:
         """See `RowReader`."""
         weights = [file.weights(self._index.prunable_revisions) for file in self._chosen]
@@ -109,7 +110,8 @@ class ScanRows:
         """See `RowReader`."""
         return sum(file.counted_rows or 0 for file in self._chosen)
 
-    @cached_property
+    @property
+    @once
     def count_in_log(self) -> int | None:
         """The number of rows, where nothing else is asked for and the log tells it."""
         only_rows = all(each.kind == "count" and not each.columns for each in self.requested)
@@ -137,12 +139,14 @@ class ScanRows:
         """0: a scan joins nothing."""
         return 0
 
-    @cached_property
+    @property
+    @once
     def scale(self) -> WeightScale:
         """See `RowReader`."""
         return self._index.weight_profile.scale
 
-    @cached_property
+    @property
+    @once
     def known(self) -> KnownBounds:
         """See `RowReader`."""
         files = [(_statistics(self._live[file.path]), file.tags) for file in self._chosen]
@@ -170,7 +174,8 @@ class ScanRows:
         )
         return KnownBounds(key_rows, {name: both for name, both in bounds.items() if both is not None})
 
-    @cached_property
+    @property
+    @once
     def group_spans(self) -> GroupSpans:
         """See `RowReader`."""
         columns = self.group_names

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.format.constants import WEIGHT_MIN
 from pyqbeast.core.format.logged_file import Needed
+from pyqbeast.core.once import once
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
@@ -118,7 +118,8 @@ class ScannedRows:
         by_name = {each["name"]: each for field in fields for each in (field, unpadded(field))}
         return DataFiles(self.index, self.storage_options, [by_name[name] for name in dict.fromkeys(names)])
 
-    @cached_property
+    @property
+    @once
     def plan(self) -> ScanPlan:
         """Which files are opened, and why the others are not. Pyarrow judges a long expression file by file."""
         return plan_files(self.index, self._bound, self.predicate, self.readable_schema)

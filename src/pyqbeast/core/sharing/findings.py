@@ -6,13 +6,13 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.file_tags import FileTags, has_copies, indexed_files
 from pyqbeast.core.format.hashed_layout import name_in_files
 from pyqbeast.core.format.names import is_reserved
+from pyqbeast.core.once import once
 from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import GAP, Problem
@@ -86,7 +86,8 @@ class SharedTable:
     revisions: RevisionSet
     files: Sequence[SharedFile]
 
-    @cached_property
+    @property
+    @once
     def concerns(self) -> dict[Concern, tuple[str, list[Command]]]:
         """What some readers get wrong: for each concern a text that says it, and the commands that mend it."""
         return {concern: (text, commands) for concern, text, commands in _Look(self).concerns()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.once import once
 from pyqbeast.scanning.conditions.column_types import unreadable_columns
 from pyqbeast.scanning.conditions.expression_text import (
     comparisons_in,
@@ -48,13 +48,15 @@ class Predicate:
         """The names of the columns that it needs."""
         return frozenset(self.schema.names)
 
-    @cached_property
+    @property
+    @once
     def floats(self) -> Mapping[tuple[str, ...], pa.DataType]:
         """The types of the values among them that may be NaN, by their paths: columns, and fields of structs."""
         kinds = dict(_floats(self.schema))
         return {path: kinds[path] for path in _needed(self.rows, self.schema, [*kinds])}
 
-    @cached_property
+    @property
+    @once
     def cases_of_nan(self) -> list[pc.Expression] | None:
         """The ways in which some of its columns are NaN while it may be true; None where nobody knows.
 

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,6 +13,7 @@ from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import INT_MAX, STAGING_REVISION
 from pyqbeast.core.format.types import format_type_or_none
+from pyqbeast.core.once import once
 from pyqbeast.core.otree.file_layout import lay_out
 from pyqbeast.core.otree.status import CubeStatus, IndexStatus
 from pyqbeast.core.otree.tree import build_tree
@@ -55,7 +55,8 @@ class RowsToWrite:
         """Their session."""
         return self.data.sparkSession
 
-    @cached_property
+    @property
+    @once
     def types(self) -> dict[str, str]:
         """Spark type of each column, as simple text."""
         return bridge.simple_types(self.data)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cached_property
 
 from pyqbeast.core.arguments import check_type
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.once import once
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters import Rle, Zstd
@@ -91,12 +91,14 @@ class ArraySchema:
         ):
             raise InvalidInputError("the dimensions of a dense array are whole numbers with a tile extent")
 
-    @cached_property
+    @property
+    @once
     def dimension_fields(self) -> tuple[Field, ...]:
         """The dimensions' columns."""
         return tuple(dimension.field for dimension in self.dimensions)
 
-    @cached_property
+    @property
+    @once
     def fields(self) -> dict[str, Field]:
         """All columns by name, the dimensions first."""
         return {f.name: f for f in (*self.dimension_fields, *self.attributes)}

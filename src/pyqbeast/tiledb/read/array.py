@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.once import once
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.conditions import parse_condition
@@ -101,7 +101,8 @@ class Array:
         """The encryption key, `None` where the array is not encrypted."""
         return self._key if self._encrypted else None
 
-    @cached_property
+    @property
+    @once
     def fragments(self) -> list[Fragment]:
         """The fragments that hold cells of the time, oldest first."""
         fragments = []
@@ -129,7 +130,8 @@ class Array:
             self.key,
         )
 
-    @cached_property
+    @property
+    @once
     def metadata(self) -> dict[str, Any]:
         """The array's own metadata: text, bytes, numbers or tuples of numbers by key.
 
@@ -142,7 +144,8 @@ class Array:
                 apply_metadata(self._tile(path, "array metadata"), path, values)
         return shown_metadata(values)
 
-    @cached_property
+    @property
+    @once
     def enumerations(self) -> dict[str, Enumeration]:
         """The enumerations by name; `schema.fields[column].enumeration` says which a column uses."""
         values = {}
@@ -151,7 +154,8 @@ class Array:
             values[name] = Enumeration.parse(self._tile(path, "enumeration"), path)
         return values
 
-    @cached_property
+    @property
+    @once
     def deletions(self) -> tuple[Deletion, ...]:
         """The delete conditions of the time, oldest first."""
         conditions = []

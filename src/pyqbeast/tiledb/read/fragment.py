@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from pyqbeast.core.once import once
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
@@ -37,7 +37,8 @@ class Fragment(FragmentMetadata):
         """The filters that the tiles of a column went through: encryption comes last where there is any."""
         return filters if self._key is None else filters.with_key(self._key)
 
-    @cached_property
+    @property
+    @once
     def grid(self) -> TileGrid | None:
         """The space tiles of a dense fragment, `None` for a sparse one or one without cells."""
         domain = self.footer.non_empty_domain
@@ -46,7 +47,8 @@ class Fragment(FragmentMetadata):
         with reading(self.metadata_path, "footer"):
             return TileGrid.of_fragment(self.schema, domain)
 
-    @cached_property
+    @property
+    @once
     def tile_count(self) -> int:
         """Number of tiles.
 
@@ -62,7 +64,8 @@ class Fragment(FragmentMetadata):
             raise ArrayFormatError(f"there are not {count} tiles", file=self.metadata_path, field="footer")
         return count
 
-    @cached_property
+    @property
+    @once
     def stored_bytes(self) -> int:
         """Bytes of the fragment's files, as far as the store tells; as its footer says where not."""
         sizes = [entry.size for entry in self.store.entries(self.path)]
@@ -84,7 +87,8 @@ class Fragment(FragmentMetadata):
             return prod(self.grid.domain.shape)
         return int(self.tile_cells(np.arange(self.tile_count)).sum())
 
-    @cached_property
+    @property
+    @once
     def leaves(self) -> MBRs | None:
         """The rectangles around the cells of each tile as these are read, `None` in a dense fragment."""
         leaves = self.rtree.leaves

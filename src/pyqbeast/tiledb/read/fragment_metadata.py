@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.once import once
 from pyqbeast.tiledb.cursor import Cursor
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
@@ -92,7 +93,8 @@ class FragmentMetadata:
         """The metadata file, relative to the array."""
         return f"{self.path}/{METADATA_FILE}"
 
-    @cached_property
+    @property
+    @once
     def footer(self) -> Footer:
         """The footer."""
         file = self.metadata_path
@@ -105,7 +107,8 @@ class FragmentMetadata:
                 raise ArrayFormatError("the footer does not fit its schema and file")
         return footer
 
-    @cached_property
+    @property
+    @once
     def _raw_footer(self) -> tuple[bytes, int]:
         """The footer's bytes, and where they begin."""
         file = self.metadata_path
@@ -120,12 +123,14 @@ class FragmentMetadata:
             tail = self.store.read(file, start, size)
         return tail[len(tail) - (size - start) : -LENGTH_SIZE], start
 
-    @cached_property
+    @property
+    @once
     def schema(self) -> ArraySchema:
         """The schema that the fragment was written with, which may not be the array's newest."""
         return self._schema_of(self.footer.schema_name)
 
-    @cached_property
+    @property
+    @once
     def fields(self) -> dict[str, tuple[Field, str, int]]:
         """(field, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
         schema, footer = self.schema, self.footer
@@ -176,7 +181,8 @@ class FragmentMetadata:
         data = self.store.read(self.metadata_path, offset, after) if held is None else held[offset:after]
         return GenericTile.parse(data, self.metadata_path, label, self._key)
 
-    @cached_property
+    @property
+    @once
     def _section_bytes(self) -> bytes | None:
         """The bytes of all sections, `None` where they are too many to be fetched at once."""
         end = self._raw_footer[1]
@@ -195,7 +201,8 @@ class FragmentMetadata:
         found: Section = self._sections[kind, slot]
         return found
 
-    @cached_property
+    @property
+    @once
     def rtree(self) -> RTree:
         """The R-tree."""
         with reading(self.metadata_path, "R-tree"):
@@ -238,7 +245,8 @@ class FragmentMetadata:
         """Null cells of a column's tiles, `None` before version 11."""
         return self._slot_section("tile_null_counts", column, TileNullCount.parse)
 
-    @cached_property
+    @property
+    @once
     def statistics(self) -> TileFragmentMinMaxSumNullCount | None:
         """The statistics of the whole fragment, `None` before version 12."""
         offset = self.footer.fragment_statistics
@@ -249,7 +257,8 @@ class FragmentMetadata:
             slots = len(self.footer.file_sizes)
             return TileFragmentMinMaxSumNullCount.parse(payload, self.metadata_path, slots)
 
-    @cached_property
+    @property
+    @once
     def processed_conditions(self) -> TileProcessedConditions:
         """The delete conditions that the fragment's cells have been through already."""
         offset = self.footer.processed_conditions
