@@ -17,7 +17,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
-from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, read_snapshot, write_vectors
 from pyqbeast.scanning.data_files import BATCH_ROWS
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
@@ -61,6 +61,17 @@ def test_a_scan_is_shown_in_a_line_without_secrets(tmp_path):
     narrow = scan.sample(0.5).where("id > 3").select(["id"])
     told = f"<rows of {str(path)!r}, version 0, sample 0.5, where a condition holds, columns ['id']>"
     assert repr(narrow) == repr(narrow._rows) == told
+
+
+def test_scans_and_versions_are_found_in_lists_and_sets(tmp_path):
+    """A version has the files and columns that make it; conditions of pyarrow cannot be compared."""
+    path = indexed_table(tmp_path, NUMBERS)
+    scan = pyqbeast.scan(path)
+    scans = [scan.where(pc.field("id") > 3), scan.where(pc.field("id") > 4), scan]
+    assert [scans.index(each) for each in scans] == [0, 1, 2]
+    assert len({*scans, *scans}) == 3
+    versions = [read_snapshot(path), read_snapshot(path)]
+    assert len({*versions}) == len({file for version in versions for file in version.files}) == 1
 
 
 def test_deleted_rows_are_left_out(golden):

@@ -39,7 +39,7 @@ class LiveFile:
     path: str
     deletion_vector: DeletionVectorDescriptor | None
     physical_rows: int | None
-    tags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    tags: Mapping[str, str] = dataclasses.field(default_factory=dict, hash=False)
     size: int = dataclasses.field(default=0, compare=False)
     statistics: str | None = dataclasses.field(default=None, compare=False, repr=False)
 

@@ -80,8 +80,8 @@ class Protocol:
 class Metadata:
     """A table's properties, its columns as the schema has them in JSON, and those that it is partitioned by."""
 
-    configuration: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    fields: tuple[Mapping[str, Any], ...] = ()
+    configuration: Mapping[str, str] = dataclasses.field(default_factory=dict, hash=False)
+    fields: tuple[Mapping[str, Any], ...] = dataclasses.field(default=(), hash=False)
     partition_columns: tuple[str, ...] = ()
 
 

@@ -104,9 +104,12 @@ def _check_column_for_pandas(column: pa.Table) -> None:
         ) from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan:
-    """Rows of a version of a table, still to be read. Made by `scan`; each method that narrows it gives a new one."""
+    """Rows of a version of a table, still to be read. Made by `scan`; each method that narrows it gives a new one.
+
+    It is equal to itself alone: nobody can tell whether two conditions are true of the same rows.
+    """
 
     _rows: ScannedRows
 

@@ -45,7 +45,7 @@ class WholeBatches(Iterator[pa.RecordBatch]):
             raise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScannedRows:
     """Rows of a version of a table, still to be read.
 

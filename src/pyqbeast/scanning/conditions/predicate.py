@@ -25,7 +25,7 @@ from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_o
 _Path = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Predicate:
     """A condition on the rows of a scan.
 
