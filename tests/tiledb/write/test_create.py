@@ -44,6 +44,7 @@ from pyqbeast.tiledb.filters import (
     Zstd,
 )
 from pyqbeast.tiledb.format.field import Field
+from pyqbeast.tiledb.write import create
 from tests.tiledb.arrays import golden_arrays, one_dimension, oracle
 from tests.tiledb.encrypted import ENCRYPTED, KEY
 from tests.tiledb.failing import FailingFileSystem
@@ -333,6 +334,25 @@ def test_schemas_that_cannot_be(tmp_path, schema, message):
     with pytest.raises(InvalidInputError, match=message):
         create_array(str(tmp_path / "a"), schema)
     assert not (tmp_path / "a").exists()
+
+
+def test_two_that_make_an_array_at_once_do_not_both_succeed(tmp_path, monkeypatch):
+    """The other one writes its schema when this one has just found that there is none."""
+    uri = str(tmp_path / "a")
+    colors = {"colors": Enumeration.of_values("colors", pa.array(["red"]))}
+    enumerated = attribute("colour", Datatype.UINT8, enumeration="colors")
+
+    def planned(*arguments, **options):
+        monkeypatch.undo()
+        array = create.plan_array(*arguments, **options)
+        create_array(uri, _schema(attribute("first", Datatype.INT64)))
+        return array
+
+    monkeypatch.setattr(create, "plan_array", planned)
+    with pytest.raises(InvalidInputError, match="at the same time, and this one was taken back"):
+        create_array(uri, _schema(enumerated), enumerations=colors)
+    assert [*tiledb.open_array(uri).schema.fields] == ["x", "first"]
+    assert not [*(tmp_path / "a" / "__schema" / "__enumerations").glob("*")]
 
 
 def test_coordinates_are_not_rounded(tmp_path):
