@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, SessionError
-from pyqbeast.bridge import jvm, setup_checks
+from pyqbeast.bridge import jars, jvm, setup_checks
 from pyqbeast.bridge import session as sessions
 
 OURS, DELTAS = sessions.CATALOG_CLASS, sessions.DELTA_CATALOG_CLASS
@@ -211,7 +211,8 @@ def test_a_java_that_this_spark_does_not_run_on(spark, java, refused, tmp_path, 
 
 @pytest.fixture
 def no_jvm(monkeypatch):
-    """A process that has started no JVM yet."""
+    """A process that has started no JVM yet, and that no JVM has started."""
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     monkeypatch.setattr(setup_checks.SparkContext, "_gateway", None)
 
 
@@ -220,6 +221,50 @@ def test_no_java(no_jvm, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "")
     with pytest.raises(SessionError, match="needs Java 17 or newer, and there is no java on the path"):
         pyqbeast.configure(SparkSession.Builder())
+
+
+def test_a_gateway_that_does_not_answer(no_jvm, monkeypatch):
+    """No Java is started where spark-submit has started the JVM, so none is asked for."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    for secret in ("any", None):
+        if secret:
+            monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", secret)
+        else:
+            monkeypatch.delenv("PYSPARK_GATEWAY_SECRET")
+        with pytest.raises(SessionError, match=r"PYSPARK_GATEWAY_PORT=1 .* no gateway answers") as told:
+            pyqbeast.configure(SparkSession.Builder())
+        assert "needs Java" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        (("pyqbeast/", "io/delta/"), None),
+        (("io/delta/",), r"without pyqbeast's jar.* pass --jars \S+\.jar to spark-submit"),
+        (("pyqbeast/",), r"without Delta's jars.* pass --packages io\.delta:\S+ to spark-submit"),
+    ],
+)
+def test_the_jvm_of_spark_submit_says_which_jars_it_has(held, told, no_jvm, monkeypatch):
+    """Settings need not name them: YARN has others for jars, and some lie in the image or beside Spark's own."""
+    loader = SimpleNamespace(getResource=lambda name: name if name.startswith(held) else None)
+    thread = SimpleNamespace(getContextClassLoader=lambda: loader)
+    jvm = SimpleNamespace(Thread=SimpleNamespace(currentThread=lambda: thread))
+
+    def connect():
+        setup_checks.SparkContext._gateway = SimpleNamespace(jvm=jvm)
+
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setattr(setup_checks.SparkContext, "_ensure_initialized", connect)
+    monkeypatch.setattr(jars, "delta_jars", lambda: pytest.fail("Delta is asked of the network"))
+    settings = SimpleNamespace(getAll=lambda: [("spark.yarn.dist.jars", "pyqbeast.jar,delta.jar")])
+    monkeypatch.setattr(sessions.given_settings, "SparkConf", lambda: settings)
+    builder = SparkSession.Builder()
+    if told is None:
+        assert "spark.jars" not in sessions.configure(builder)._options
+        return
+    with pytest.raises(SessionError, match=told):
+        sessions.configure(builder)
 
 
 def test_a_java_that_does_not_run(no_jvm, monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import maven
-from pyqbeast.bridge.start.given_settings import local_cores
+from pyqbeast.bridge.start.given_settings import GATEWAY, local_cores
 from pyqbeast.core.errors import SessionError
 from pyqbeast.spark_versions import jar_name, minor
 
@@ -41,9 +42,13 @@ def listed(options: dict[str, Any], key: str) -> list[str]:
 def missing_jars(options: dict[str, Any]) -> list[str]:
     """The bridge, and Delta's jars unless the user brings them; by name, so that twice is no harm.
 
+    None where spark-submit has started the JVM: `check_jvm` has found both in it, and executors have what it has.
+
     Raises:
         SessionError: the bridge's jar was not built, or Delta's cannot be downloaded.
     """
+    if GATEWAY in os.environ:
+        return []
     stated = " ".join([*listed(options, "spark.jars"), *listed(options, "spark.jars.packages")])
     jars = [] if bridge_jar().name in stated else [str(bridge_jar())]
     if not bridge_jar().exists():

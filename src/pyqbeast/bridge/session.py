@@ -81,7 +81,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     check_jvm()
     options: dict[str, Any] = given_settings.session_settings(builder._options)
     jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
-    builder.config(given_settings.JARS, ",".join(jars))
+    if jars:
+        builder.config(given_settings.JARS, ",".join(jars))
     extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
     builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):

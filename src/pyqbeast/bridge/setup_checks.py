@@ -15,11 +15,13 @@ from typing import Any
 
 import pyspark
 from py4j.java_gateway import JavaPackage
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.bridge.jvm import java
+from pyqbeast.bridge.start import given_settings
 from pyqbeast.core.errors import SessionError
 from pyqbeast.spark_versions import BUILT_FOR, DELTA_VERSION, SPARK_VERSIONS, delta_package, minor
 
@@ -41,15 +43,11 @@ def check_delta_package() -> None:
 
 
 def check_jvm() -> None:
-    """Checks that a JVM runs with the bridge, or that a Java is there to start one."""
-    gateway = SparkContext._gateway
-    if gateway is not None:
-        loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
-        if loader.getResource("pyqbeast/version.txt") is None:
-            raise SessionError(
-                "this process has started a JVM without pyqbeast's jar, and a running JVM takes no more jars; restart "
-                "Python (in a notebook, the kernel) and call pyqbeast.configure before the first session starts"
-            )
+    """Checks that a JVM runs with the jars, or that a Java is there to start one."""
+    if given_settings.GATEWAY in os.environ:
+        _connect()
+    if SparkContext._gateway is not None:
+        _check_jars(SparkContext._gateway)
         return
     home = os.environ.get("JAVA_HOME")
     command = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
@@ -71,6 +69,37 @@ def check_jvm() -> None:
         raise SessionError(
             f"Spark {spark} does not run on Java {_TOO_NEW} and newer, and {command} is Java {version[1]}; set "
             "JAVA_HOME to a Java 17 or 21"
+        )
+
+
+def _connect() -> None:
+    """Connects to the JVM that runs before this process."""
+    try:
+        SparkContext._ensure_initialized()
+    except (KeyError, ValueError, OSError, Py4JError) as e:
+        raise SessionError(
+            f"{given_settings.GATEWAY}={os.environ[given_settings.GATEWAY]} says that spark-submit has started this "
+            f"program's JVM, and no gateway answers there: {e!r}; start it by spark-submit, or unset the variable"
+        ) from e
+
+
+def _check_jars(gateway: Any) -> None:  # noqa: ANN401 (a py4j object)
+    """Checks that the JVM that runs has the classes of the bridge and of Delta, whichever way they came there."""
+    loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
+    for whose, resource, argument in (
+        ("pyqbeast's jar", "pyqbeast/version.txt", f"--jars {bridge_jar()}"),
+        ("Delta's jars", "io/delta/package.class", f"--packages {delta_package(minor(pyspark.__version__))}"),
+    ):
+        if loader.getResource(resource) is not None:
+            continue
+        if given_settings.GATEWAY in os.environ:
+            raise SessionError(
+                f"spark-submit has started this program's JVM without {whose}, and a running JVM takes no more jars; "
+                f"pass {argument} to spark-submit"
+            )
+        raise SessionError(
+            f"this process has started a JVM without {whose}, and a running JVM takes no more jars; restart Python "
+            "(in a notebook, the kernel) and call pyqbeast.configure before the first session starts"
         )
 
 

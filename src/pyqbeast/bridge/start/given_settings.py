@@ -19,6 +19,8 @@ from pyspark import SparkConf, SparkContext
 from pyqbeast.core.errors import SessionError
 
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+#: Where spark-submit or another gateway has started the JVM before this process, it is set.
+GATEWAY = "PYSPARK_GATEWAY_PORT"
 JARS = "spark.jars"
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
 _PROPERTY = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", re.DOTALL)
@@ -99,7 +101,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _outside() -> dict[str, str]:
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started the JVM, and it knows them all
+    if GATEWAY in os.environ:  # the JVM runs, and it knows them all
         SparkContext._ensure_initialized()
         return dict(SparkConf().getAll())
     return submitted(os.environ.get(ARGUMENTS, ""))

@@ -55,7 +55,7 @@ def start_jvm(options: Mapping[str, Any]) -> None:
         or {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys()
     )
     with SparkContext._lock:
-        is_started = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+        is_started = SparkContext._gateway is not None or given_settings.GATEWAY in os.environ
         if is_started or is_connect or os.name == "nt":
             return
         conf = SparkConf()
