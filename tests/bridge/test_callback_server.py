@@ -16,6 +16,7 @@ import pytest
 
 from pyqbeast.bridge import callback_server
 from pyqbeast.bridge.jars import bridge_jar
+from pyqbeast.bridge.jvm import java
 from tests.machine import RUNS_ONCE
 
 
@@ -87,6 +88,43 @@ def test_a_session_that_nobody_uses_any_more_is_freed(monkeypatch):
     gc.collect()
     assert is_there() is None
     asked.set()
+
+
+class Called:
+    """A function that the JVM calls."""
+
+    def __init__(self, function):
+        self.get = self.run = function
+
+    class Java:
+        implements = ["java.util.function.Supplier", "io.pyqbeast.errors.Door$Body"]  # noqa: RUF012
+
+
+def test_a_thread_that_works_for_one_that_waits_has_its_job_group(spark):
+    """By which a statement is cancelled: with PYSPARK_PIN_THREAD=false Python calls back on other threads."""
+    errors, context, of_java = java(spark).errors, spark.sparkContext, spark._jsparkSession
+    groups = []
+
+    def look():
+        groups.append(context.getLocalProperty("spark.jobGroup.id"))
+
+    def work():
+        errors.Door.reading(of_java, "a table").open(Called(look))
+        look()
+        errors.Door.reading(spark.newSession()._jsparkSession, "a table").open(Called(look))
+
+    def in_another_thread():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    context.setLocalProperty("spark.jobGroup.id", "asked")
+    try:
+        errors.AskingThread.waiting(of_java, Called(in_another_thread))
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    in_another_thread()
+    assert groups == ["asked", None, None, None, None, None]
 
 
 #: A process whose Python listens already, for `foreachBatch` or a listener, when a call from the JVM attaches it.

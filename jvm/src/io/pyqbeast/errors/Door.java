@@ -17,9 +17,9 @@ import org.apache.spark.sql.delta.DeltaThrowable;
 import scala.Option;
 
 /**
- * Calls from Python that read or write a table go through a door, which does two things. It sets the session of the
- * thread: Delta looks for a thread's active session, and a new thread of Python's has none. It also turns exceptions into
- * ones that say what was going on, why it failed, and what became of the table.
+ * Calls from Python that read or write a table go through a door, which does two things. It sets what Spark knows of the
+ * thread: Delta looks for a thread's active session, and a new thread of Python's has none; for the rest see {@link
+ * AskingThread}. It also turns exceptions into ones that say what was going on, why it failed, and what became of the table.
  *
  * <p>The calls of the room {@code estimate} have none. They come from a query, whose own session Spark makes the active one
  * while it plans. In Python {@code failures.readable} stands around the steps of an estimate and has the words for them.
@@ -56,11 +56,13 @@ public final class Door {
   public <T> T open(Body<T> body) {
     Option<SparkSession> before = SparkSession.getActiveSession();
     SparkSession.setActiveSession(session);
+    Runnable leave = AskingThread.stoodInFor(session);
     try {
       return body.run();
     } catch (Exception e) {
       throw Door.<RuntimeException>unchecked(forPython(e));
     } finally {
+      leave.run();
       if (before.isDefined()) {
         SparkSession.setActiveSession(before.get());
       } else {

@@ -2,6 +2,7 @@ package io.pyqbeast.python;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyqbeast.errors.AskingThread;
 import io.pyqbeast.errors.PythonFailure;
 import java.io.IOException;
 import java.io.InputStream;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -48,13 +50,13 @@ public final class Bridge {
   }
 
   public static void write(SaveMode mode, Map<String, String> options, Dataset<Row> data) {
-    check(python().write(mode.name(), json(options), data));
+    ask(data.sparkSession(), python -> python.write(mode.name(), json(options), data));
   }
 
   /** The entries of a table's configuration that say how it is indexed, before it has rows. */
   public static Map<String, String> configuration(Map<String, String> options, Dataset<Row> noRows) {
     Map<String, String> entries = new HashMap<>();
-    check(python().configure(json(options), noRows, entries));
+    ask(noRows.sparkSession(), python -> python.configure(json(options), noRows, entries));
     return entries;
   }
 
@@ -66,7 +68,7 @@ public final class Bridge {
   public static BoundQuestion bound(SparkSession session, String question, Map<String, Object> given) {
     Map<String, Object> arguments = new HashMap<>(given);
     Map<String, Object> bound = new HashMap<>();
-    check(python().bind(session, question, arguments, bound));
+    ask(session, python -> python.bind(session, question, arguments, bound));
     return bound.isEmpty()
         ? null
         : new BoundQuestion(
@@ -77,7 +79,7 @@ public final class Bridge {
   /** What Python answers to a question about the index of a table. */
   public static Dataset<Row> answer(SparkSession session, String question, Map<String, Object> arguments) {
     List<Dataset<Row>> answer = new ArrayList<>();
-    check(python().answer(session, question, arguments, answer));
+    ask(session, python -> python.answer(session, question, arguments, answer));
     return answer.get(0);
   }
 
@@ -99,7 +101,12 @@ public final class Bridge {
     return callbacks;
   }
 
-  private static void check(PythonFailure failure) {
+  private static void ask(SparkSession session, Function<PythonCallbacks, PythonFailure> question) {
+    PythonCallbacks python = python();
+    PythonFailure failure =
+        CallbackServer.answersElsewhere()
+            ? AskingThread.waiting(session, () -> question.apply(python))
+            : question.apply(python);
     if (failure != null) {
       throw failure;
     }

@@ -56,6 +56,11 @@ public final class CallbackServer {
     LISTENS.countDown();
   }
 
+  /** Whether Python, asked by this thread, calls back on other ones. */
+  static boolean answersElsewhere() {
+    return !(gateway.getCallbackClient() instanceof Py4JPythonClientPerThread);
+  }
+
   /** Makes sure that this thread can call Python. */
   static void ensure() {
     Py4JPythonClient client = gateway.getCallbackClient();
