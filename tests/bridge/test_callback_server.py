@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from types import SimpleNamespace
 
@@ -22,15 +21,12 @@ from tests.machine import RUNS_ONCE
 
 @pytest.fixture
 def gateway(monkeypatch):
-    """PySpark's gateway, as far as this needs it: one thread binds the port, and nobody listens on it yet."""
+    """PySpark's gateway, as far as this needs it: the port is bound, and nobody listens on it yet."""
     made = SimpleNamespace(_callback_server=None)
 
     def ensure(gateway):
-        if gateway._callback_server is None:
-            gateway._callback_server = SimpleNamespace()  # py4j has it before it is bound
-            time.sleep(0.05)
-            gateway._callback_server.server_socket = socket.socket()
-            gateway._callback_server.server_socket.bind(("127.0.0.1", 0))
+        gateway._callback_server = SimpleNamespace(server_socket=socket.socket())
+        gateway._callback_server.server_socket.bind(("127.0.0.1", 0))
 
     monkeypatch.setattr(callback_server, "ensure_callback_server_started", ensure)
     yield made
@@ -38,7 +34,6 @@ def gateway(monkeypatch):
 
 
 def test_the_jvm_is_told_of_a_port_that_takes_connections(gateway, monkeypatch):
-    """Whichever of the threads that wait for its question comes first."""
     told = []
 
     def listening():
@@ -46,14 +41,8 @@ def test_the_jvm_is_told_of_a_port_that_takes_connections(gateway, monkeypatch):
             told.append("open")
 
     of_java = SimpleNamespace(awaitAsked=lambda: None, listening=listening)
-    threads = [
-        threading.Thread(target=callback_server._listen_once_asked, args=(of_java, gateway)) for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert told == ["open"] * 3
+    callback_server._listen_once_asked(of_java, gateway)
+    assert told == ["open"]
 
 
 def test_a_session_that_nobody_uses_any_more_is_freed(monkeypatch):
@@ -129,11 +118,15 @@ def test_a_thread_that_works_for_one_that_waits_has_its_job_group(spark):
 
 #: A process whose Python listens already, for `foreachBatch` or a listener, when a call from the JVM attaches it.
 LISTENS_BEFORE = """
+import gc
+import re
 from types import SimpleNamespace
 
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 
-from pyqbeast.bridge import callback_server
+from pyqbeast.bridge import callback_server, python_callbacks
 
 gateway = launch_gateway()
 ensure_callback_server_started(gateway)
@@ -159,16 +152,46 @@ def attach_and_be_asked():
 for work in (attach_and_be_asked, in_the_thread_that_asks):
     gateway.jvm.java.util.concurrent.CompletableFuture.runAsync(Task(work)).get()
     print("answered")
+
+# Another Python process attaches, and what the JVM does not need any more is collected.
+pool, other = gateway.gateway_property.pool, Task(None)
+for callbacks in (python_callbacks._PythonCallbacks(), python_callbacks._PythonCallbacks()):
+    gateway.jvm.io.pyqbeast.python.Bridge.setCallbacks(callbacks)
+gateway.jvm.java.util.ArrayList().add(other)
+while any(each is other for each in list(pool.dict.values())):
+    gc.collect()
+    gateway.jvm.System.gc()
+    gateway.jvm.System.runFinalization()
+print(sum(isinstance(each, python_callbacks._PythonCallbacks) for each in pool.dict.values()), "are kept")
+
+# One of the JVM's own threads asks where Python has ended. Nobody listens on port 1.
+server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+server.resetCallbackClient(server.getCallbackClient().getAddress(), 1)
+of_java, arguments = gateway.jvm.java, gateway.new_array(gateway.jvm.Object, 3)
+arguments[1], arguments[2] = "metrics", of_java.util.HashMap()
+of_bridge = of_java.beans.Statement(of_java.lang.Class.forName("io.pyqbeast.python.Bridge"), "bound", arguments)
+asks = of_java.beans.EventHandler.create(of_java.lang.Class.forName("java.lang.Runnable"), of_bridge, "execute")
+try:
+    of_java.util.concurrent.CompletableFuture.runAsync(asks).get()
+except Py4JJavaError as e:
+    print(*re.findall("(needs a Python driver.*):", str(e))[:1])
 """
+
+ENDED = "needs a Python driver, and that of this session has ended or does not answer\n"
 
 
 @pytest.mark.jvm
 def test_attach_leaves_a_port_that_is_open_already():
-    """Also where a call from the JVM attaches the session: that call is answered, and later ones find Python."""
+    """Also where a call from the JVM attaches the session: that call is answered, and later ones find Python.
+
+    py4j names the callbacks of a process by a number that those of the next process have too.
+    """
     jvm = f"--driver-class-path {bridge_jar()} --driver-java-options {RUNS_ONCE}"
     submit = {"PYSPARK_SUBMIT_ARGS": f"{jvm} pyspark-shell"}
     done = subprocess.run(
         [sys.executable, "-c", LISTENS_BEFORE],
-        capture_output=True, text=True, check=False, env=os.environ | submit,
+        capture_output=True, text=True, check=False, env=os.environ | submit, timeout=240,
     )  # fmt: skip
-    assert (done.stdout, done.returncode) == ("asked within\nanswered\n" * 2, 0), done.stderr[-2000:]
+    assert (done.stdout, done.returncode) == ("asked within\nanswered\n" * 2 + "2 are kept\n" + ENDED, 0), (
+        done.stderr[-2000:]
+    )

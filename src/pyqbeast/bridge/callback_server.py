@@ -19,9 +19,6 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.bridge.jvm import java
 
-#: A JVM has one thread that waits to listen, or more where sessions were attached at once: all of them wake at once.
-_STARTING = threading.Lock()
-
 
 def secure(spark: SparkSession) -> None:
     """Makes this process listen only when the JVM asks for it, and only to those that know the secret."""
@@ -40,9 +37,8 @@ def _listen_once_asked(of_java: Any, gateway: Any) -> None:  # noqa: ANN401 (py4
     # The call fails if the JVM ends before it asks. Nothing is left to do then.
     with contextlib.suppress(Exception):
         of_java.awaitAsked()
-        with _STARTING:
-            ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-            # py4j has bound the port, and listens as soon as a thread of its own gets that far. Until then the JVM is
-            # refused.
-            gateway._callback_server.server_socket.listen()
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        # py4j has bound the port, and listens as soon as a thread of its own gets that far. Until then the JVM is
+        # refused.
+        gateway._callback_server.server_socket.listen()
         of_java.listening()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -144,14 +145,17 @@ class _PythonCallbacks:
 #: The gateway of the JVM in which the object is registered. A process has another one only after its JVM was
 #: ended and a new one started.
 _registered_with: object = None
+#: The JVM takes whoever registers for another process, and each waits to be asked to listen.
+_registering = threading.Lock()
 
 
 def install(spark: SparkSession) -> None:
     """Registers the callbacks with the session's JVM, once."""
     global _registered_with
     gateway = spark.sparkContext._gateway
-    if _registered_with is gateway:
-        return
-    callback_server.secure(spark)
-    java(spark).python.Bridge.setCallbacks(_PythonCallbacks())
-    _registered_with = gateway
+    with _registering:
+        if _registered_with is gateway:
+            return
+        callback_server.secure(spark)
+        java(spark).python.Bridge.setCallbacks(_PythonCallbacks())
+        _registered_with = gateway

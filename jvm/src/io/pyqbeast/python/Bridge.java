@@ -3,6 +3,7 @@ package io.pyqbeast.python;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.AskingThread;
+import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.PythonFailure;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -19,10 +21,19 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import py4j.Py4JException;
 
 /** Calls from the JVM to Python, and what Python has to know of the jar. */
 public final class Bridge {
   private static final ObjectMapper JSON = new ObjectMapper();
+
+  /**
+   * The callbacks of all Python processes that have attached a session: none is collected here. py4j would tell the process
+   * that listens then to drop its own, for those of a process that has ended: it names them by a number that each process
+   * counts from 0.
+   */
+  private static final List<PythonCallbacks> KEPT = new CopyOnWriteArrayList<>();
+
   private static volatile PythonCallbacks callbacks;
 
   private Bridge() {}
@@ -46,6 +57,7 @@ public final class Bridge {
   }
 
   public static void setCallbacks(PythonCallbacks callbacks) {
+    KEPT.add(callbacks);
     Bridge.callbacks = callbacks;
   }
 
@@ -91,24 +103,30 @@ public final class Bridge {
     }
   }
 
-  private static PythonCallbacks python() {
-    if (callbacks == null) {
-      throw new IllegalStateException(
-          "writing an indexed table, and asking for its index, needs a Python driver: start the session from Python and call"
-              + " pyqbeast.attach(spark); reading and sampling work without");
-    }
-    CallbackServer.ensure();
-    return callbacks;
-  }
-
   private static void ask(SparkSession session, Function<PythonCallbacks, PythonFailure> question) {
-    PythonCallbacks python = python();
-    PythonFailure failure =
-        CallbackServer.answersElsewhere()
-            ? AskingThread.waiting(session, () -> question.apply(python))
-            : question.apply(python);
+    PythonCallbacks python = callbacks;
+    if (python == null || !CallbackServer.canAsk()) {
+      throw noPython(python, null);
+    }
+    PythonFailure failure;
+    try {
+      failure =
+          CallbackServer.answersElsewhere()
+              ? AskingThread.waiting(session, () -> question.apply(python))
+              : question.apply(python);
+    } catch (Py4JException e) {
+      throw Door.root(e) instanceof IOException ? noPython(python, e) : e;
+    }
     if (failure != null) {
       throw failure;
     }
+  }
+
+  private static IllegalStateException noPython(PythonCallbacks attached, Py4JException cause) {
+    return new IllegalStateException(
+        "writing an indexed table, and asking for its index, needs a Python driver"
+            + (attached == null ? "" : ", and that of this session has ended or does not answer")
+            + ": start the session from Python and call pyqbeast.attach(spark); reading and sampling work without",
+        cause);
   }
 }

@@ -23,10 +23,9 @@ import py4j.PythonClient;
  * demands the gateway's secret.
  */
 public final class CallbackServer {
-  private static final CountDownLatch ASKED = new CountDownLatch(1);
-  private static final CountDownLatch LISTENS = new CountDownLatch(1);
   private static final long SECONDS_TO_LISTEN = 60;
   private static volatile Gateway gateway;
+  private static volatile Listener listener;
 
   private CallbackServer() {}
 
@@ -44,16 +43,17 @@ public final class CallbackServer {
       field.set(ours, new SecretClient(client, client.getAddress(), port, secret));
     }
     gateway = ours;
+    listener = new Listener();
   }
 
   /** Waits until a thread that serves no call from Python wants to call Python. */
   public static void awaitAsked() throws InterruptedException {
-    ASKED.await();
+    listener.asked.await();
   }
 
   /** Called when Python has begun to listen. */
   public static void listening() {
-    LISTENS.countDown();
+    listener.listens.countDown();
   }
 
   /** Whether Python, asked by this thread, calls back on other ones. */
@@ -61,22 +61,36 @@ public final class CallbackServer {
     return !(gateway.getCallbackClient() instanceof Py4JPythonClientPerThread);
   }
 
-  /** Makes sure that this thread can call Python. */
-  static void ensure() {
+  /**
+   * Waits until this thread can call Python.
+   *
+   * @return false where Python does not begin to listen
+   */
+  static boolean canAsk() {
     Py4JPythonClient client = gateway.getCallbackClient();
     boolean servesPython =
         client instanceof Py4JPythonClientPerThread each && each.getPerThreadConnection() != null;
     if (servesPython) {
-      return;
+      return true;
     }
-    ASKED.countDown();
+    Listener python = listener;
+    python.asked.countDown();
     try {
-      if (!LISTENS.await(SECONDS_TO_LISTEN, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("the driver's Python process does not answer; start the driver again");
-      }
+      boolean listens = python.listens.await(python.isMissed ? 0 : SECONDS_TO_LISTEN, TimeUnit.SECONDS);
+      python.isMissed = !listens;
+      return listens;
     } catch (InterruptedException e) {
       throw Door.<RuntimeException>unchecked(e);
     }
+  }
+
+  /** The Python process that attached a session last. The JVM may outlive it, and then another one may attach. */
+  private static final class Listener {
+    final CountDownLatch asked = new CountDownLatch(1);
+    final CountDownLatch listens = new CountDownLatch(1);
+
+    /** Whether a thread has waited in vain. The next ones do not wait, and find out whether it listens by now. */
+    volatile boolean isMissed;
   }
 
   /** py4j's client with a secret that it keeps, and with the connections of Python's threads. */
