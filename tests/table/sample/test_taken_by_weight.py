@@ -79,6 +79,9 @@ TELLING = {
     "merge that keeps a sample": merge("TABLESAMPLE (50 PERCENT)", "NOT MATCHED BY SOURCE THEN DELETE"),
     # Spark takes them from the files in some order, and light rows lie first in a file.
     "merge with some rows": merge("LIMIT 1000", "MATCHED THEN DELETE"),
+    "merge with some rows of a join": merge(
+        "x JOIN (SELECT id AS other FROM {t} ORDER BY id) ON id = other LIMIT 1000", "MATCHED THEN DELETE"
+    ),
 }
 
 
@@ -155,7 +158,7 @@ def test_rows_that_anything_else_has_chosen_are_taken(spark, table_path):
         (UPDATES["update"], "a < 500000 AND b < 500"),
         (UPDATES["merge"], "those of the view"),
         ("DELETE FROM {t} WHERE {chosen}", "a < 500000 AND b >= 500"),
-        (merge("WHERE {chosen}", "MATCHED THEN DELETE"), "a >= 500000 AND b >= 700"),
+        (merge("WHERE {chosen} ORDER BY id LIMIT 99999", "MATCHED THEN DELETE"), "a >= 500000 AND b >= 700"),
     ):
         before = deleted_rows(spark, table_path)
         run(spark, statement.replace("{chosen}", chosen), table_path)

@@ -8,18 +8,11 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
-import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
-import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
-import org.apache.spark.sql.catalyst.plans.logical.Sort;
-import org.apache.spark.sql.catalyst.plans.logical.Tail;
 
 /**
  * A plan of filters, projections and joins over indexed tables. Each row of its result comes from rows of one weight in
@@ -104,7 +97,7 @@ final class RowPreservingPlan {
   private static void refuseOtherValuesEachTime(Expression expression) {
     if (expression instanceof SubqueryExpression subquery) {
       LogicalPlan rows = subquery.plan();
-      while (subquery instanceof Exists && isCut(rows)) { // whichever row is left, there is one
+      while (subquery instanceof Exists && LogicalPlans.isCut(rows)) { // whichever row is left, there is one
         rows = ScalaInterop.list(rows.children()).get(0);
       }
       refuseOtherRowsEachTime(rows);
@@ -122,22 +115,11 @@ final class RowPreservingPlan {
 
   /** Refuses the first rows of a table without an order, which are other ones in each step. */
   private static void refuseUnordered(LogicalPlan node) {
-    LogicalPlan below = node;
-    while (isCut(below) || below instanceof Project || below instanceof Filter || below instanceof ResolvedHint) {
-      below = ScalaInterop.list(below.children()).get(0);
-    }
-    // Spark cuts rows that the plan itself holds while it plans.
-    boolean isOneRow = below instanceof Aggregate all && all.groupingExpressions().isEmpty();
-    boolean isSame = isOneRow || below instanceof LocalRelation || below instanceof Sort sort && sort.global();
-    if (isCut(node) && !isSame) {
+    if (LogicalPlans.isUnorderedCut(node)) {
       throw new RefusedQuery(
           "a joined table is cut by LIMIT or OFFSET without an order, which gives other rows each time: sort it before,"
               + " or write its rows to a table");
     }
-  }
-
-  private static boolean isCut(LogicalPlan node) {
-    return node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset || node instanceof Tail;
   }
 
   private KeyedRows checkJoin(Join join, List<Expression> holding) {

@@ -28,12 +28,9 @@ import org.apache.spark.sql.catalyst.expressions.Pmod;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
-import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
-import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
@@ -229,11 +226,8 @@ public final class WeightMentions {
    */
   public static boolean holdsCut(LogicalPlan plan) {
     return LogicalPlans.isAnyNode(
-        plan,
-        node ->
-            (node instanceof GlobalLimit || node instanceof Offset)
-                && !LogicalPlans.isAnyNode(node, below -> below instanceof Sort sort && sort.global())
-                && LogicalPlans.isAnyNode(node, WeightMentions::readsIndex));
+        LogicalPlans.bare(plan),
+        node -> LogicalPlans.isUnorderedCut(node) && LogicalPlans.isAnyNode(node, WeightMentions::readsIndex));
   }
 
   /** Whether a node reads a table whose rows are placed by a readable index. */

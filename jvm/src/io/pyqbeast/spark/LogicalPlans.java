@@ -20,10 +20,19 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.optimizer.EliminateSQLFunctionNode$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Tail;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.Snapshot;
@@ -90,6 +99,23 @@ public final class LogicalPlans {
               return BoxedUnit.UNIT;
             }));
     return found[0];
+  }
+
+  /** Whether a node takes some rows by their places among all. */
+  public static boolean isCut(LogicalPlan node) {
+    return node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset || node instanceof Tail;
+  }
+
+  /** Whether a node of a {@link #bare} plan is a cut of rows in no order. An order within partitions is none. */
+  public static boolean isUnorderedCut(LogicalPlan node) {
+    LogicalPlan below = node;
+    while (isCut(below) || below instanceof Project || below instanceof Filter || below instanceof ResolvedHint) {
+      below = ScalaInterop.list(below.children()).get(0);
+    }
+    // Spark cuts rows that the plan itself holds while it plans.
+    boolean isOneRow = below instanceof Aggregate all && all.groupingExpressions().isEmpty();
+    boolean isSame = isOneRow || below instanceof LocalRelation || below instanceof Sort sort && sort.global();
+    return isCut(node) && !isSame;
   }
 
   /** The plan with every node of one kind replaced, from the leaves up. */
