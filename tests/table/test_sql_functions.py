@@ -102,6 +102,16 @@ def test_estimates(spark, table):
     assert ids(table.df())
 
 
+def test_spark_sends_no_answer_by_groups_to_all_executors_unseen(spark, table, asked):
+    """What is one row is told to be small. How many groups there are shows when they are worked out."""
+    query = f"qbeast_estimate('SELECT name, count(*) AS n FROM {NAME} GROUP BY name')"
+    counted = f"qbeast_estimate('SELECT count(*) AS n FROM {NAME}')"
+    for rows, is_small in ((query, False), (counted, True), (f"qbeast_metrics('{NAME}')", True)):
+        size = spark.sql(f"SELECT * FROM {rows}")._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()
+        assert size < 2**16 if is_small else size > 2**40, rows
+    assert not asked
+
+
 def test_answers_are_worked_out_when_they_are_read_for_the_first_time(spark, table, asked):
     query = f"""SELECT name, count(*) AS n, min(a) AS least, max(DATE\\'2024-01-01\\' + cast(id AS INT)) AS latest,
         sum(cast(b AS DECIMAL(9, 2))) / count(a) AS ratio FROM {NAME} GROUP BY name HAVING n > 1"""

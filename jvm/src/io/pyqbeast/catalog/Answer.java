@@ -25,6 +25,7 @@ import org.apache.spark.sql.sources.TableScan;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
@@ -35,9 +36,6 @@ import scala.collection.immutable.Seq;
  * any query.
  */
 final class Answer extends BaseRelation implements TableScan {
-  /** Answers are short, so that Spark may send them to all executors for a join. */
-  private static final long BYTES = 1 << 20;
-
   private final SparkSession session;
   private final BoundQuestion question;
   private final StructType schema;
@@ -88,9 +86,14 @@ final class Answer extends BaseRelation implements TableScan {
     return schema;
   }
 
+  /**
+   * The size of what is one row, or no more rows than the query says. Spark may send such an answer to all executors for a
+   * join. Of groups nobody knows how many there are before they are worked out: Spark finds out as it runs the join.
+   */
   @Override
   public long sizeInBytes() {
-    return BYTES;
+    Option<Object> rows = question.question().equals("metrics") ? Option.apply(1L) : about.maxRows();
+    return rows.isDefined() ? (long) rows.get() * schema.defaultSize() : super.sizeInBytes();
   }
 
   /** The rows are Spark's own already. */
