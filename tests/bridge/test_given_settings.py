@@ -57,7 +57,7 @@ def test_what_the_cluster_sets_is_kept(defaults):
 
 
 def test_a_log_store_that_is_set_stays(defaults):
-    """Delta refuses a session with a store for all disks beside one for local ones."""
+    """Delta refuses a session with a store for all disks beside one for local ones, and one store by two names."""
     store = "spark.delta.logStore.file.impl"
     defaults("")
     assert configured()[store] == "io.pyqbeast.LocalLogStore"
@@ -65,6 +65,9 @@ def test_a_log_store_that_is_set_stays(defaults):
     assert store not in configured()
     defaults(f"{store} org.example.Store\n")
     assert store not in configured()
+    defaults("")
+    for by in ("delta.logStore.class", "delta.logStore.file.impl"):
+        assert store not in configured(**{by: "org.example.Store"})
 
 
 @pytest.mark.parametrize("catalog", ["", sessions.DELTA_CATALOG_CLASS, "builtin"])

@@ -177,6 +177,16 @@ def test_a_session_that_runs_keeps_its_settings(of_user, later, no_start, monkey
     assert builder.getOrCreate() == at_start
 
 
+def test_a_log_store_that_is_named_after_configure(no_start, monkeypatch):
+    """Delta refuses two of them."""
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
+    builder = SparkSession.Builder().config("spark.master", "local[3]")
+    builder.getOrCreate = lambda: {key for key in builder._options if "logStore" in key}
+    assert sessions.configure(builder).getOrCreate() == {"spark.delta.logStore.file.impl"}
+    builder.config("spark.delta.logStore.class", "org.example.Store")
+    assert builder.getOrCreate() == {"spark.delta.logStore.class"}
+
+
 def test_the_python_that_the_user_names_stays(monkeypatch):
     context = SimpleNamespace(master="local[*]", pythonExec="python3")
     monkeypatch.setenv("PYSPARK_PYTHON", "python3")

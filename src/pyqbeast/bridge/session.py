@@ -40,8 +40,9 @@ _SHUFFLE_PARTITIONS_OF_CORE = 16
 _MOST_SHUFFLE_PARTITIONS = 200
 #: On a local master shuffled rows are not compressed, as they stay on the machine's own disk.
 _LOCAL_COMPRESSION = "spark.shuffle.compress"
-#: Delta refuses a session that has both of them.
-_LOG_STORE, _LOCAL_LOG_STORE = "spark.delta.logStore.class", "spark.delta.logStore.file.impl"
+#: The store of commits to local disks. Delta refuses a session that has it beside one for all disks, or by two names.
+_LOCAL_LOG_STORE = "spark.delta.logStore.file.impl"
+_LOG_STORES = {f"{prefix}delta.logStore.{of}" for prefix in ("", "spark.") for of in ("class", "file.impl")}
 
 
 class _Default(str):
@@ -88,7 +89,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder._options[CATALOG] = _Default(CATALOG_CLASS)
     defaults = quiet_start.settings(options)
-    if not {_LOG_STORE, _LOCAL_LOG_STORE} & options.keys():
+    if _LOG_STORES.isdisjoint(options):
         defaults[_LOCAL_LOG_STORE] = "io.pyqbeast.LocalLogStore"
     cores = given_settings.local_cores(str(options.get("spark.master", "")))
     if cores is not None:
@@ -219,12 +220,19 @@ def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
+        _leave_one_log_store(builder._options)
         with _named_python(builder._options), _left_alone(builder._options):
             quiet_start.start_jvm(builder._options)
             return attach(make())
 
     get_or_create.attaches = True  # type: ignore[attr-defined]
     builder.getOrCreate = get_or_create  # type: ignore[method-assign]
+
+
+def _leave_one_log_store(options: dict[str, Any]) -> None:
+    """Takes our log store out of a builder's options where its user has named one since."""
+    if isinstance(options.get(_LOCAL_LOG_STORE), _Default) and len(_LOG_STORES & options.keys()) > 1:
+        del options[_LOCAL_LOG_STORE]
 
 
 @contextlib.contextmanager

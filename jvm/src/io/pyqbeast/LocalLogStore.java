@@ -47,13 +47,15 @@ public final class LocalLogStore extends HDFSLogStore {
       write(written, actions, settings);
       try {
         Files.createLink(commit, written);
-      } catch (UnsupportedOperationException | IOException e) {
-        if (!Files.exists(commit)) {
-          rename(own, path, settings);
-        } else if (!Files.isSameFile(commit, written)) {
+      } catch (FileAlreadyExistsException e) {
+        // A disk behind a network may lose its answer, ask again, and find the link that it has made.
+        if (!Files.isSameFile(commit, written)) {
           throw new FileAlreadyExistsException(path.toString());
         }
-        // A disk behind a network may make the link, lose its answer, and find its own link as it asks again.
+      } catch (UnsupportedOperationException | IOException e) {
+        if (links(written) == 1) {
+          rename(own, path, settings);
+        }
       }
     } finally {
       // The commit may have landed, whatever comes of this: a file that stays is for `clean` to delete.
@@ -72,6 +74,13 @@ public final class LocalLogStore extends HDFSLogStore {
       FsPermission rights = FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(settings));
       Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(rights.toString()));
     }
+  }
+
+  /** How many names a file has: two, once its link is made. An error where nobody can tell, and 1 without links. */
+  private static int links(java.nio.file.Path file) throws IOException {
+    return file.getFileSystem().supportedFileAttributeViews().contains("unix")
+        ? (int) Files.getAttribute(file, "unix:nlink")
+        : 1;
   }
 
   /** As Delta's store does it: not every disk has links. */
