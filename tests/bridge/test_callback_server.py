@@ -177,7 +177,10 @@ except Py4JJavaError as e:
     print(*re.findall("(needs a Python driver.*):", str(e))[:1])
 """
 
-ENDED = "needs a Python driver, and that of this session has ended or does not answer\n"
+ENDED = (
+    "needs a Python driver, and that of this session has ended or does not answer (what it was asked for may have "
+    "been done)\n"
+)
 
 
 @pytest.mark.jvm

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pyspark
 import pytest
 from py4j.java_gateway import JavaPackage
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import pyqbeast
@@ -179,12 +180,20 @@ def test_a_session_that_runs_keeps_its_settings(of_user, later, no_start, monkey
 
 def test_a_log_store_that_is_named_after_configure(no_start, monkeypatch):
     """Delta refuses two of them."""
+    cleared = []
     monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
     builder = SparkSession.Builder().config("spark.master", "local[3]")
     builder.getOrCreate = lambda: {key for key in builder._options if "logStore" in key}
     assert sessions.configure(builder).getOrCreate() == {"spark.delta.logStore.file.impl"}
     builder.config("spark.delta.logStore.class", "org.example.Store")
+    # A JVM that ran a session of the first kind keeps its settings.
+    properties = SimpleNamespace(
+        getProperty=lambda name: "io.pyqbeast.LocalLogStore", clearProperty=cleared.append
+    )
+    java = SimpleNamespace(lang=SimpleNamespace(System=properties))
+    monkeypatch.setattr(SparkContext, "_jvm", SimpleNamespace(java=java))
     assert builder.getOrCreate() == {"spark.delta.logStore.class"}
+    assert cleared == ["spark.delta.logStore.file.impl"]
 
 
 def test_the_python_that_the_user_names_stays(monkeypatch):

@@ -42,6 +42,7 @@ _MOST_SHUFFLE_PARTITIONS = 200
 _LOCAL_COMPRESSION = "spark.shuffle.compress"
 #: The store of commits to local disks. Delta refuses a session that has it beside one for all disks, or by two names.
 _LOCAL_LOG_STORE = "spark.delta.logStore.file.impl"
+_LOCAL_LOG_STORE_CLASS = "io.pyqbeast.LocalLogStore"
 _LOG_STORES = {f"{prefix}delta.logStore.{of}" for prefix in ("", "spark.") for of in ("class", "file.impl")}
 
 
@@ -90,7 +91,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         builder._options[CATALOG] = _Default(CATALOG_CLASS)
     defaults = quiet_start.settings(options)
     if _LOG_STORES.isdisjoint(options):
-        defaults[_LOCAL_LOG_STORE] = "io.pyqbeast.LocalLogStore"
+        defaults[_LOCAL_LOG_STORE] = _LOCAL_LOG_STORE_CLASS
     cores = given_settings.local_cores(str(options.get("spark.master", "")))
     if cores is not None:
         shuffled = max(cores, min(_SHUFFLE_PARTITIONS_OF_CORE * cores, _MOST_SHUFFLE_PARTITIONS))
@@ -230,9 +231,20 @@ def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
 
 
 def _leave_one_log_store(options: dict[str, Any]) -> None:
-    """Takes our log store out of a builder's options where its user has named one since."""
+    """Takes our log store out of a builder's options where its user has named one since.
+
+    A JVM that ran a session before has it among its properties, where Spark's settings come from.
+    """
     if isinstance(options.get(_LOCAL_LOG_STORE), _Default) and len(_LOG_STORES & options.keys()) > 1:
         del options[_LOCAL_LOG_STORE]
+    named = _LOG_STORES & options.keys()
+    if named and SparkContext._jvm is not None:
+        properties: Any = SparkContext._jvm.java.lang.System
+        if (
+            _LOCAL_LOG_STORE not in named
+            and properties.getProperty(_LOCAL_LOG_STORE) == _LOCAL_LOG_STORE_CLASS
+        ):
+            properties.clearProperty(_LOCAL_LOG_STORE)
 
 
 @contextlib.contextmanager

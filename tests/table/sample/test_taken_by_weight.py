@@ -52,7 +52,8 @@ def share(spark, path, fraction):
 
 
 def run(spark, statement, path):
-    spark.sql(statement.replace("{t}", f"delta.`{path}`")).collect()
+    for each in statement.split(";"):
+        spark.sql(each.replace("{t}", f"delta.`{path}`")).collect()
 
 
 def assert_bounded(spark, path):
@@ -79,6 +80,10 @@ TELLING = {
     "merge that keeps a sample": merge("TABLESAMPLE (50 PERCENT)", "NOT MATCHED BY SOURCE THEN DELETE"),
     # Spark takes them from the files in some order, and light rows lie first in a file.
     "merge with some rows": merge("LIMIT 1000", "MATCHED THEN DELETE"),
+    "merge with some rows of a view": (
+        "CREATE OR REPLACE TEMP VIEW some AS WITH w AS (SELECT id AS i FROM {t}) SELECT * FROM w LIMIT 1000;"
+        "MERGE INTO {t} t USING some s ON t.id = s.i WHEN MATCHED THEN DELETE"
+    ),
     "merge with some rows of a join": merge(
         "x JOIN (SELECT id AS other FROM {t} ORDER BY id) ON id = other LIMIT 1000", "MATCHED THEN DELETE"
     ),

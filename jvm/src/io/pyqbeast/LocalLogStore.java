@@ -47,14 +47,13 @@ public final class LocalLogStore extends HDFSLogStore {
       write(written, actions, settings);
       try {
         Files.createLink(commit, written);
-      } catch (FileAlreadyExistsException e) {
-        // A disk behind a network may lose its answer, ask again, and find the link that it has made.
-        if (!Files.isSameFile(commit, written)) {
-          throw new FileAlreadyExistsException(path.toString());
-        }
       } catch (UnsupportedOperationException | IOException e) {
-        if (links(written) == 1) {
-          rename(own, path, settings);
+        // A disk behind a network may make the link and lose the answer, and find its own link as it asks again.
+        if (!isOne(commit, written)) {
+          if (e instanceof FileAlreadyExistsException) {
+            throw new FileAlreadyExistsException(path.toString());
+          }
+          rename(own, path, files, settings);
         }
       }
     } finally {
@@ -76,19 +75,19 @@ public final class LocalLogStore extends HDFSLogStore {
     }
   }
 
-  /** How many names a file has: two, once its link is made. An error where nobody can tell, and 1 without links. */
-  private static int links(java.nio.file.Path file) throws IOException {
-    return file.getFileSystem().supportedFileAttributeViews().contains("unix")
-        ? (int) Files.getAttribute(file, "unix:nlink")
-        : 1;
+  /** Whether two names are those of one file. */
+  private static boolean isOne(java.nio.file.Path commit, java.nio.file.Path written) throws IOException {
+    return Files.exists(commit) && Files.isSameFile(commit, written);
   }
 
   /** As Delta's store does it: not every disk has links. */
-  private static void rename(Path own, Path path, Configuration settings) throws IOException {
+  private static void rename(Path own, Path path, LocalFileSystem files, Configuration settings) throws IOException {
     try {
       FileContext.getFileContext(path.toUri(), settings).rename(own, path);
     } catch (org.apache.hadoop.fs.FileAlreadyExistsException e) {
-      throw new FileAlreadyExistsException(path.toString());
+      if (!isOne(files.pathToFile(path).toPath(), files.pathToFile(own).toPath())) {
+        throw new FileAlreadyExistsException(path.toString());
+      }
     }
   }
 }

@@ -35,19 +35,19 @@ public final class AskingThread {
   }
 
   /**
-   * Makes this thread one of the thread that waits in a session, if any. Of two it is the later one: nothing tells for which
-   * of them Python calls.
+   * Makes this thread stand in for the thread that waits in a session. Where two wait, it stands in for none: nothing tells
+   * for which of them Python calls.
    *
    * @return makes it what it was before
    */
   static Runnable stoodInFor(SparkSession session) {
     SparkContext context = session.sparkContext();
     List<AskingThread> asking = WAITING.stream().filter(thread -> thread.session == session).toList();
-    if (asking.isEmpty()) {
+    if (asking.size() != 1) {
       return () -> {};
     }
     Properties before = context.getLocalProperties();
-    context.setLocalProperties(copy(asking.get(asking.size() - 1).properties));
+    context.setLocalProperties(copy(asking.get(0).properties));
     return () -> context.setLocalProperties(before);
   }
 

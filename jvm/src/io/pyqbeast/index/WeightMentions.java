@@ -226,7 +226,7 @@ public final class WeightMentions {
    */
   public static boolean holdsCut(LogicalPlan plan) {
     return LogicalPlans.isAnyNode(
-        LogicalPlans.bare(plan),
+        LogicalPlans.bare(LogicalPlans.inlined(plan)),
         node -> LogicalPlans.isUnorderedCut(node) && LogicalPlans.isAnyNode(node, WeightMentions::readsIndex));
   }
 

@@ -3,7 +3,6 @@ package io.pyqbeast.python;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.AskingThread;
-import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.PythonFailure;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,6 +21,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import py4j.Py4JException;
+import py4j.Py4JNetworkException;
 
 /** Calls from the JVM to Python, and what Python has to know of the jar. */
 public final class Bridge {
@@ -115,17 +115,23 @@ public final class Bridge {
               ? AskingThread.waiting(session, () -> question.apply(python))
               : question.apply(python);
     } catch (Py4JException e) {
-      throw Door.root(e) instanceof IOException ? noPython(python, e) : e;
+      throw isOfConnection(e) ? noPython(python, e) : e;
     }
     if (failure != null) {
       throw failure;
     }
   }
 
+  private static boolean isOfConnection(Throwable e) {
+    return e != null && (e instanceof Py4JNetworkException || e instanceof IOException || isOfConnection(e.getCause()));
+  }
+
   private static IllegalStateException noPython(PythonCallbacks attached, Py4JException cause) {
     return new IllegalStateException(
         "writing an indexed table, and asking for its index, needs a Python driver"
-            + (attached == null ? "" : ", and that of this session has ended or does not answer")
+            + (attached == null
+                ? ""
+                : ", and that of this session has ended or does not answer (what it was asked for may have been done)")
             + ": start the session from Python and call pyqbeast.attach(spark); reading and sampling work without",
         cause);
   }
