@@ -6,14 +6,14 @@ import contextlib
 import functools
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaPackage
-from pyspark import RDD, SparkContext
+from pyspark import SparkContext
 from pyspark.sql import Column, SparkSession
+from pyspark.sql.profiler import AccumulatorProfilerCollector
 
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.core.errors import InvalidInputError, SessionError
@@ -70,21 +70,19 @@ def java(spark: SparkSession) -> Any:  # noqa: ANN401 (a py4j package)
     return _known
 
 
-#: Of two calls at once, one would take what the other has put into `RDD.toDF` for the user's.
-_making_session = threading.Lock()
-
-
 def session_of(context: SparkContext, in_java: Any) -> SparkSession:  # noqa: ANN401 (a py4j object)
     """Python's object for a session of the JVM.
 
-    PySpark lets `rdd.toDF()` make frames in the session that Python got last. Those of users stay in theirs.
+    It is made without `SparkSession.__init__`, which lets `rdd.toDF()` of the whole process make frames in the session
+    that Python got last. Those of users stay in theirs. A test holds its fields to those that Spark gives it.
     """
-    with _making_session:
-        of_user = RDD.toDF
-        try:
-            return SparkSession(context, in_java)
-        finally:
-            RDD.toDF = of_user  # type: ignore[method-assign]
+    session = SparkSession.__new__(SparkSession)
+    session._sc = context
+    session._jsc = context._jsc
+    session._jvm = context._jvm
+    session._jsparkSession = in_java
+    session._profiler_collector = AccumulatorProfilerCollector()
+    return session
 
 
 @contextlib.contextmanager
