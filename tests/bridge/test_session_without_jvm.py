@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from types import SimpleNamespace
 
 import pyspark
@@ -194,6 +195,37 @@ def test_a_log_store_that_is_named_after_configure(no_start, monkeypatch):
     monkeypatch.setattr(SparkContext, "_jvm", SimpleNamespace(java=java))
     assert builder.getOrCreate() == {"spark.delta.logStore.class"}
     assert cleared == ["spark.delta.logStore.file.impl"]
+
+
+def test_threads_that_share_a_builder_take_turns(no_start, monkeypatch):
+    """One set our defaults on the session that runs while another took them out and put them back."""
+    running = SimpleNamespace(_sc=SimpleNamespace(_jsc=object()))
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", running)
+    builder = SparkSession.Builder().config(map={"spark.master": "local[3]"})
+    set_on_session, is_second_in = [], threading.Event()
+
+    def make():
+        set_on_session.append({key: builder._options[key] for key in list(builder._options)})
+        if len(set_on_session) == 1:
+            second.start()
+            is_second_in.wait(0.1)  # as long as the lock keeps it out
+        else:
+            is_second_in.set()
+            is_first_out.wait(5)
+        set_on_session.append(dict(builder._options))
+
+    builder.getOrCreate = make
+    sessions.configure(builder)
+    configured = dict(builder._options)
+    is_first_out = threading.Event()
+    second = threading.Thread(target=lambda: sessions.configure(builder).getOrCreate())
+    builder.getOrCreate()
+    is_first_out.set()
+    second.join()
+    assert len(set_on_session) == 4
+    for options in set_on_session:
+        assert not {*OF_THREE_CORES, sessions.CATALOG} & options.keys()
+    assert builder._options == configured
 
 
 def test_the_python_that_the_user_names_stays(monkeypatch):

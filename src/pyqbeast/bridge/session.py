@@ -81,6 +81,12 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         )
     check_delta_package()
     check_jvm()
+    with SparkSession.Builder._lock:  # another thread's `getOrCreate` may have taken our defaults out
+        _configure(builder)
+    return builder
+
+
+def _configure(builder: SparkSession.Builder) -> None:
     options: dict[str, Any] = given_settings.session_settings(builder._options)
     jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
     if jars:
@@ -104,7 +110,6 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     for setting, value in defaults.items():
         builder._options[setting] = _Default(value)
     _attach_what_it_makes(builder)
-    return builder
 
 
 def attach(spark: SparkSession) -> SparkSession:
@@ -221,10 +226,12 @@ def _attach_what_it_makes(builder: SparkSession.Builder) -> None:
     make: Callable[[], SparkSession] = builder.getOrCreate
 
     def get_or_create() -> SparkSession:
-        _leave_one_log_store(builder._options)
-        with _named_python(builder._options), _left_alone(builder._options):
-            quiet_start.start_jvm(builder._options)
-            return attach(make())
+        # Threads may share a builder, and all share the environment. This is the lock that PySpark takes next.
+        with SparkSession.Builder._lock:
+            _leave_one_log_store(builder._options)
+            with _named_python(builder._options), _left_alone(builder._options):
+                quiet_start.start_jvm(builder._options)
+                return attach(make())
 
     get_or_create.attaches = True  # type: ignore[attr-defined]
     builder.getOrCreate = get_or_create  # type: ignore[method-assign]
