@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
@@ -115,8 +117,6 @@ def test_two_new_revisions(spark, table_path, before_commit, retries):
 
 
 def test_an_overwrite_that_cannot_land_says_so_and_leaves_nothing(spark, table_path, before_commit):
-    from pathlib import Path
-
     save_copy(spark, table_path)
     before_commit(lambda: save(rows_2d(spark, 500, first=5_000), table_path, "overwrite"))
     with pytest.raises(CommitConflictError, match="run it again"):
@@ -264,3 +264,35 @@ def test_rows_worked_out_from_the_rows_that_they_replace_conflict_with_a_change_
         save(more, table_path, "overwrite", replaceUsing="id", columnsToIndex=None, cubeSize=None)
     found = {row["id"]: row["hits"] for row in load(spark, table_path).collect()}
     assert found == {row: 100 if row == 7 else 0 for row in range(20)}
+
+
+@pytest.mark.parametrize("commits", [0, 1, 2])
+def test_an_append_to_a_table_that_was_dropped_leaves_the_one_in_its_place_alone(
+    spark, table_path, before_commit, commits
+):
+    """Its files went with the old table, or have tags of another revision. Delta looks at later commits alone."""
+    save_copy(spark, table_path)
+
+    def make_anew():
+        shutil.rmtree(table_path)
+        if commits:
+            save_copy(spark, table_path, columnsToIndex="id", cubeSize=300)
+        if commits > 1:
+            rows_2d(spark, 1, first=1_000).write.format("delta").mode("append").save(table_path)
+
+    before_commit(make_anew)
+    with pytest.raises(CommitConflictError, match=r"dropped .*nothing was"):
+        save(rows_2d(spark, 10, first=5_000), table_path)
+    if commits:
+        assert ids(load(spark, table_path)) == list(range(999 + commits))
+    else:
+        assert not Path(table_path, "_delta_log").exists()
+
+
+def test_a_commit_is_known_by_its_time_whichever_way_a_store_tells_it(spark):
+    """Some stores tell milliseconds where they list a file, and seconds where they are asked for it."""
+    is_same_time = bridge.java(spark).spark.Snapshots.isSameTime
+    assert is_same_time(7_123, 7_123)
+    assert is_same_time(7_123, 7_000)
+    assert not is_same_time(7_123, 7_124)
+    assert not is_same_time(8_000, 7_000)

@@ -5,6 +5,7 @@ import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.ScalaInterop;
+import io.pyqbeast.spark.Snapshots;
 import io.pyqbeast.statistics.StatisticsOfJob;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -88,6 +89,7 @@ class SureTransaction extends OptimisticTransaction {
       scala.collection.immutable.Map<String, String> metrics) {
     return sure(
         () -> {
+          checkTable();
           attempt(readVersion() + 1);
           Tuple2<Object, Snapshot> committed =
               super.commitLarge(session, actions, protocol, operation, context, metrics);
@@ -100,11 +102,45 @@ class SureTransaction extends OptimisticTransaction {
   @Override
   public Tuple3<Option<VersionChecksum>, io.delta.storage.commit.Commit, CurrentTransactionInfo> writeCommitFile(
       long version, Iterator<String> actions, CurrentTransactionInfo info) {
+    checkTable();
     attempt(version);
     Tuple3<Option<VersionChecksum>, io.delta.storage.commit.Commit, CurrentTransactionInfo> written =
         super.writeCommitFile(version, actions, info);
     landed = attempted;
     return written;
+  }
+
+  /**
+   * The table may have been dropped since this began, and another one made in its place. Delta looks at the commits after
+   * the version that this read, and lets appends follow them: their files went with the old table, or have tags that speak
+   * of its revisions. So storage is asked for the commit of that version, and the log is listed where it is another file.
+   * It is also where Delta has cleaned the log up meanwhile.
+   */
+  final void checkTable() {
+    if (readVersion() < 0 || readSnapshotTableCommitCoordinatorClientOpt().isDefined() || isSameCommit()) {
+      return;
+    }
+    Snapshot now = Snapshots.newest(deltaLog());
+    if (now.version() < readVersion() || !now.metadata().id().equals(snapshot().metadata().id())) {
+      throw new Failure(
+          Failure.Kind.CONFLICT,
+          "the table at " + deltaLog().dataPath() + " was dropped while this was writing to it, or is another one now, so"
+              + " nothing was written; run it again if it is meant for the one that is there now",
+          null);
+    }
+  }
+
+  private boolean isSameCommit() {
+    Path commit = FileNames.unsafeDeltaFile(deltaLog().logPath(), readVersion());
+    try {
+      FileSystem files = commit.getFileSystem(deltaLog().newDeltaHadoopConf());
+      return Snapshots.isSameTime(
+          files.getFileStatus(commit).getModificationTime(), Snapshots.committed(snapshot()));
+    } catch (FileNotFoundException e) {
+      return false;
+    } catch (IOException e) {
+      throw Door.<RuntimeException>unchecked(e);
+    }
   }
 
   /**

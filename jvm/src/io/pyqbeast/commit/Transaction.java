@@ -392,6 +392,11 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Takes over what another transaction wrote and could not commit: rows without numbers that others have too. */
   public void adopt(Transaction other) {
+    door.open(
+        () -> {
+          other.checkTable();
+          return null;
+        });
     actions = other.actions;
     written.add(other.written);
     query = other.query;
