@@ -43,6 +43,7 @@ class AddedFiles(NamedTuple):
 
     Attributes:
         table: what Delta calls the table.
+        committed: when the commit of its version was written: another one of the same number has another time.
         files: how many live files it has.
         added: how many of them came.
         cubes: what their blocks of one revision add up to: for each cube its id, the smallest of its blocks' smallest
@@ -50,6 +51,7 @@ class AddedFiles(NamedTuple):
     """
 
     table: str
+    committed: int
     files: int
     added: int
     cubes: list[tuple[str, int, int, int]]
@@ -148,13 +150,14 @@ class TableLog:
         """What Delta calls the table. Another table at the same place has another id."""
         return str(self._java.tableId())
 
-    def added_since(self, version: int, revision: int) -> AddedFiles | None:
+    def added_since(self, version: int, committed: int, revision: int) -> AddedFiles | None:
         """The files that came after a version; all files, after `NO_VERSION`, for which a Spark job may run.
 
-        None where other changes came too, where a block is marked, or where it takes a job to know what came.
+        None where other changes came too, where the version is of a commit that was written at another time, where a
+        block is marked, or where it takes a job to know what came.
         """
         with handed_over() as target:
-            self._java.addedTo(str(target), version, revision)
+            self._java.addedTo(str(target), version, committed, revision)
             added = json.loads(target.read_bytes())
         return None if added is None else AddedFiles(**added)
 

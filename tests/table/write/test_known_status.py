@@ -23,10 +23,10 @@ def reads(monkeypatch):
     versions = []
     added_since, files = bridge.TableLog.added_since, bridge.TableLog.files
 
-    def added(log, version, revision):
+    def added(log, version, *more):
         if version == bridge.NO_VERSION:
             versions.append(log.version)
-        return added_since(log, version, revision)
+        return added_since(log, version, *more)
 
     monkeypatch.setattr(bridge.TableLog, "added_since", added)
 
@@ -165,3 +165,19 @@ def test_what_kinds_of_files_there_are_follows_from_those_that_came(spark, java,
             kinds.append((grown.legacy(), grown.isMarked()))
             assert grown == java("index.FileKinds", "of", ("Snapshot", newest(spark, table_path)))
     assert kinds == [(False, False), (False, False), (False, True)]
+
+
+def test_a_log_in_the_place_of_one_that_went_another_way(spark, table_path, reads):
+    """Such as one from a backup, to which another process has written: of the same table, and with as many files."""
+    first_rows(spark, table_path)
+    backup = table_path + "-backup"
+    shutil.copytree(table_path, backup)
+    append(spark, table_path, 300, 1_000)
+    append(spark, backup, 300, 5_000)
+    revision = QbeastTable.for_path(spark, table_path).latest_revision
+    status = status_of(bridge.TableLog(spark, table_path), revision)
+    shutil.rmtree(table_path)
+    shutil.copytree(backup, table_path)
+    other = status_of(bridge.TableLog(spark, table_path), revision)
+    assert other == by_files(spark, table_path)
+    assert other != status

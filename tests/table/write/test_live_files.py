@@ -100,6 +100,20 @@ def test_a_table_that_was_deleted_and_made_again(spark, table_path):
     assert ids(load(spark, table_path)) == list(range(20))
 
 
+def test_a_log_that_was_put_back_and_went_on_in_another_way(spark, table_path):
+    """Its files are as many and as large, whichever rows of them are deleted."""
+    save_copy(spark, table_path)
+    table = f"delta.`{table_path}`"
+    spark.sql(f"DELETE FROM {table} WHERE id < 10")
+    assert ids(load(spark, table_path)) == list(range(10, 1_000))
+    for file in Path(table_path, "_delta_log").glob("*00001.*"):
+        file.unlink()
+    spark.sql(f"DELETE FROM {table} WHERE id >= 990")
+    assert ids(load(spark, table_path)) == list(range(990))
+    save(rows_2d(spark, 1, first=990), table_path)
+    agree(spark, table_path)
+
+
 @pytest.mark.parametrize("has_checksum", [True, False])
 def test_what_another_process_wrote_is_believed_if_a_checksum_confirms_it(spark, table_path, has_checksum):
     save_copy(spark, table_path)

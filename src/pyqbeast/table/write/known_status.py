@@ -22,6 +22,7 @@ class _Known(NamedTuple):
 
     table: str
     version: int
+    committed: int
     files: int
     status: IndexStatus
 
@@ -37,7 +38,7 @@ def status_of(log: bridge.TableLog, revision: Revision) -> IndexStatus:
     now = _followed(known, log) if known and known.status.revision == revision else None
     if now is None:
         nothing = IndexStatus.from_blocks(revision, ())
-        now = _followed(_Known(log.table_id, bridge.NO_VERSION, 0, nothing), log)
+        now = _followed(_Known(log.table_id, bridge.NO_VERSION, 0, 0, nothing), log)
     if now is None:
         # A block is marked as replicated. Whether a mark is true can change with every file, so nothing is kept.
         dimensions = {revision.id: revision.dimensions}.get
@@ -52,7 +53,7 @@ def status_of(log: bridge.TableLog, revision: Revision) -> IndexStatus:
 def _followed(known: _Known, log: bridge.TableLog) -> _Known | None:
     """What is known of a version, once the files that came after it are added; None where this is not all."""
     revision = known.status.revision
-    added = log.added_since(known.version, revision.id)
+    added = log.added_since(known.version, known.committed, revision.id)
     if added is None or added.table != known.table or added.files != known.files + added.added:
         return None
     # A file with a cube that is deeper counts as not indexed. The JVM does not know the number of columns.
@@ -63,4 +64,4 @@ def _followed(known: _Known, log: bridge.TableLog) -> _Known | None:
         if len(cube) <= deepest
     ]
     status = known.status.with_blocks(blocks) if blocks else known.status
-    return _Known(known.table, log.version, added.files, status)
+    return _Known(known.table, log.version, added.committed, added.files, status)

@@ -142,28 +142,34 @@ public final class TableLog {
    * files went or were written anew, where a block has a mark that can be untrue, and where it takes a job to know what
    * came after a version.
    */
-  public void addedTo(String target, long version, long revision) {
+  public void addedTo(String target, long version, long committed, long revision) {
     door.open(
         () -> {
-          JSON.writeValue(new File(target), added(version, revision));
+          JSON.writeValue(new File(target), added(version, committed, revision));
           return null;
         });
   }
 
-  private Map<String, Object> added(long version, long revision) {
+  private Map<String, Object> added(long version, long committed, long revision) {
     if (FileKinds.of(snapshot).isMarked()) {
       return null;
     }
-    StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, revision);
+    StoredCubes added = version < 0 ? StoredCubes.of(snapshot, revision) : addedSince(version, committed, revision);
     if (added == null || !added.areSums()) {
       return null;
     }
     long files = version < 0 ? added.files() : snapshot.checksumOpt().get().numFiles();
-    return Map.of("table", tableId(), "files", files, "added", added.files(), "cubes", added.all());
+    return Map.of(
+        "table", tableId(),
+        "committed", Snapshots.committed(snapshot),
+        "files", files,
+        "added", added.files(),
+        "cubes", added.all());
   }
 
-  private StoredCubes addedSince(long version, long revision) {
-    List<AddFile> added = snapshot.checksumOpt().isDefined() ? LiveFiles.addedSince(snapshot, version) : null;
+  private StoredCubes addedSince(long version, long committed, long revision) {
+    boolean hasChecksum = snapshot.checksumOpt().isDefined();
+    List<AddFile> added = hasChecksum ? LiveFiles.addedSince(snapshot, version, committed) : null;
     return added == null ? null : StoredCubes.of(added.iterator(), revision);
   }
 

@@ -45,7 +45,7 @@ public record FileKinds(boolean legacy, boolean isMarked, long highestRevision) 
   /** The answer for an earlier version, with the files added since; null where other changes came too. */
   private static FileKinds grown(Snapshot snapshot) {
     PerSnapshot.Recent.Known<FileKinds> known = RECENT.before(snapshot);
-    List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version());
+    List<AddFile> added = known == null ? null : LiveFiles.addedSince(snapshot, known.version(), known.committed());
     return added == null ? null : known.value().with(of(added.iterator()));
   }
 

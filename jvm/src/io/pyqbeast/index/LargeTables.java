@@ -65,7 +65,7 @@ final class LargeTables {
   private static BlockIndex grown(Snapshot snapshot, Set<String> prunable) {
     PerSnapshot.Recent.Known<Remembered> known = RECENT.before(snapshot);
     boolean isUsable = known != null && known.value().prunable().equals(prunable);
-    List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version()) : null;
+    List<AddFile> added = isUsable ? LiveFiles.addedSince(snapshot, known.version(), known.committed()) : null;
     if (added == null) {
       return null;
     }

@@ -27,7 +27,8 @@ import scala.Option;
  * driver reads the commits since then and no job runs: one append after another then costs the same each time. In a new
  * process the job would take twice the time of the first query, also where it has a checkpoint to read.
  *
- * <p>The files found in this way are believed if their number and their bytes are those of the snapshot's checksum.
+ * <p>The files found in this way are believed if their number and their bytes are those of the snapshot's checksum, and the
+ * known version is still of the same commit: vectors of another one change neither.
  */
 public final class LiveFiles {
   /** More commits, or more bytes of them, are left to a job, which reads them in parallel. */
@@ -62,13 +63,14 @@ public final class LiveFiles {
     PerSnapshot.Recent.Known<List<AddFile>> known = RECENT.before(snapshot);
     List<AddFile> before = known == null ? List.of() : known.value();
     long version = known == null ? NOTHING : known.version();
+    long committed = known == null ? NOTHING : known.committed();
     if (snapshot.version() - version > MOST_COMMITS) {
       return null;
     }
     List<AddFile> files;
     try {
-      List<FileStatus> commits = commits(snapshot, version);
-      if (bytes(commits) > MOST_BYTES) {
+      List<FileStatus> commits = commits(snapshot, version, committed);
+      if (commits == null || bytes(commits) > MOST_BYTES) {
         return null;
       }
       files = commits.isEmpty() ? before : after(before, commits, snapshot);
@@ -84,16 +86,18 @@ public final class LiveFiles {
 
   /**
    * The files that came after a version, where nothing else happened to the table's files. Null where files went or were
-   * written anew, and where commits are too many to read them here.
+   * written anew, where the log has another commit of that version now, and where commits are too many to read them here.
+   *
+   * @param committed when the commit of that version was written
    */
-  public static List<AddFile> addedSince(Snapshot snapshot, long version) {
+  public static List<AddFile> addedSince(Snapshot snapshot, long version, long committed) {
     if (version > snapshot.version() || snapshot.version() - version > MOST_COMMITS) {
       return null;
     }
     List<AddFile> added = new ArrayList<>();
     try {
-      List<FileStatus> commits = commits(snapshot, version);
-      if (bytes(commits) > MOST_BYTES) {
+      List<FileStatus> commits = commits(snapshot, version, committed);
+      if (commits == null || bytes(commits) > MOST_BYTES) {
         return null;
       }
       for (FileStatus commit : commits) {
@@ -112,8 +116,14 @@ public final class LiveFiles {
     return added;
   }
 
-  /** The files of the commits after a version. The snapshot itself lists only those after its checkpoint. */
-  private static List<FileStatus> commits(Snapshot snapshot, long version) throws IOException {
+  /**
+   * The files of the commits after a version; null where that version is of another commit than the one that was written at
+   * this time. The snapshot itself lists only those after its checkpoint.
+   */
+  private static List<FileStatus> commits(Snapshot snapshot, long version, long committed) throws IOException {
+    if (version == snapshot.version()) {
+      return Snapshots.isSameTime(committed, Snapshots.committed(snapshot)) ? List.of() : null;
+    }
     Map<Long, FileStatus> listed = new HashMap<>();
     for (FileStatus file : ScalaInterop.list(snapshot.logSegment().deltas())) {
       if (FileNames.isDeltaFile(file)) {
@@ -123,10 +133,14 @@ public final class LiveFiles {
     Path folder = snapshot.deltaLog().logPath();
     FileSystem files = folder.getFileSystem(snapshot.deltaLog().newDeltaHadoopConf());
     List<FileStatus> commits = new ArrayList<>();
-    for (long each = version + 1; each <= snapshot.version(); each++) {
+    for (long each = Math.max(version, 0); each <= snapshot.version(); each++) {
       FileStatus commit = listed.get(each);
       commit = commit == null ? files.getFileStatus(FileNames.unsafeDeltaFile(folder, each)) : commit;
-      commits.add(commit);
+      if (each != version) {
+        commits.add(commit);
+      } else if (!Snapshots.isSameTime(committed, commit.getModificationTime())) {
+        return null;
+      }
     }
     return commits;
   }

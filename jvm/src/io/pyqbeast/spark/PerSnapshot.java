@@ -45,13 +45,20 @@ public final class PerSnapshot<T> {
     /** Of each log what is known of its versions; the one that was asked for last comes first. */
     private final Map<DeltaLog, List<Entry<T>>> recent = new WeakHashMap<>();
 
-    /** What is known of a version. */
-    public record Known<T>(long version, T value) {}
+    /**
+     * What is known of a version.
+     *
+     * @param committed when its commit was written: a log may have been put back by hand and have another one now
+     */
+    public record Known<T>(long version, long committed, T value) {}
 
     /** @param table its id: another table may lie in the same place one day */
-    private record Entry<T>(long version, String table, SoftReference<T> value) {}
+    private record Entry<T>(long version, long committed, String table, SoftReference<T> value) {}
 
-    /** What is known of the snapshot's table at its version or the latest one before; null if there is nothing. */
+    /**
+     * What is known of the snapshot's table at its version or the latest one before; null if there is nothing. Who uses it
+     * has to find its commit in the log, as {@link LiveFiles} does.
+     */
     public Known<T> before(Snapshot snapshot) {
       String table = snapshot.metadata().id();
       Known<T> latest = null;
@@ -60,7 +67,7 @@ public final class PerSnapshot<T> {
           T value = entry.value.get();
           boolean isUsable = value != null && entry.version <= snapshot.version() && entry.table.equals(table);
           if (isUsable && (latest == null || latest.version < entry.version)) {
-            latest = new Known<>(entry.version, value);
+            latest = new Known<>(entry.version, entry.committed, value);
           }
         }
       }
@@ -68,7 +75,9 @@ public final class PerSnapshot<T> {
     }
 
     public void remember(Snapshot snapshot, T value) {
-      Entry<T> found = new Entry<>(snapshot.version(), snapshot.metadata().id(), new SoftReference<>(value));
+      Entry<T> found =
+          new Entry<>(
+              snapshot.version(), Snapshots.committed(snapshot), snapshot.metadata().id(), new SoftReference<>(value));
       synchronized (recent) {
         List<Entry<T>> entries = recent.computeIfAbsent(snapshot.deltaLog(), log -> new ArrayList<>());
         entries.removeIf(old -> old.version == found.version || !old.table.equals(found.table));
