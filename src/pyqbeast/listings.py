@@ -54,7 +54,9 @@ def _is_shared(system: Any) -> bool:  # noqa: ANN401 (fsspec's)
 
     Then what another thread has asked before comes in at any time, and would be taken for a listing of now.
     """
-    keeps = isinstance(getattr(system, "dircache", None), DirCache)
+    listings = getattr(system, "dircache", None)
+    keeps = isinstance(listings, DirCache) and listings.use_listings_cache
+    # That of web servers goes by an option of its own.
     return bool(system.async_impl and keeps and getattr(system, "use_listings_cache", True))
 
 

@@ -11,10 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
+from pyqbeast import listings
 from pyqbeast.core.problems import EXISTS
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.reader import read_snapshot
+from pyqbeast.listings import fresh_folder
 from pyqbeast.tiledb.storage.stores import open_store
 from tests.deletion_vectors.tables import PROTOCOL, add, commit
 from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, metadata
@@ -135,3 +137,24 @@ def test_what_lies_outside_of_the_table_is_listed_once(stored):
     outside = [path for path in stored.system.asked if path.startswith("/source")]
     assert outside[20:] == [f"/source{stored.root}"]
     assert not [path for path in stored.system.dircache if path.startswith(f"/source{stored.root}")]
+
+
+@pytest.fixture
+def clients(monkeypatch):
+    """The clients of stores that are made."""
+    made, init = [], RememberingFileSystem.__init__
+
+    def noted(client, *arguments, **options):
+        made.append(client)
+        init(client, *arguments, **options)
+
+    monkeypatch.setattr(RememberingFileSystem, "__init__", noted)
+    monkeypatch.setattr(listings, "_IDLE", {})
+    return made
+
+
+def test_who_keeps_no_listings_is_asked_itself(clients):
+    store = fsspec.filesystem("remembering", use_listings_cache=False)
+    with fresh_folder(store, "/a") as fresh:
+        assert fresh is store
+    assert clients == [store]
