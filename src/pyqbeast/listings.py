@@ -7,6 +7,7 @@ same options, and take what it lacks for missing: also what another process has 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +15,9 @@ from fsspec.dircache import DirCache
 
 from pyqbeast.core.errors import StorageError
 
-#: File systems that nobody uses just now, by the shared ones whose options they have. A forked process finds none:
-#: shared file systems are others there.
-_IDLE: dict[Any, list[Any]] = {}
+#: File systems that nobody uses just now, by the process that made them and the shared ones whose options they have.
+#: They fail in a forked process, where a shared one may be equal to that of the parent.
+_IDLE: dict[tuple[int, Any], list[Any]] = {}
 
 
 @contextlib.contextmanager
@@ -66,7 +67,7 @@ def _of_its_own(system: Any) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
 
     It is kept for the next one: to be made takes as long as it takes to find credentials, and to connect.
     """
-    idle = _IDLE.setdefault(system, [])
+    idle = _IDLE.setdefault((os.getpid(), system), [])
     # Lists are safe among threads, and a lock that somebody holds while a process forks is never free there.
     try:
         own = idle.pop()

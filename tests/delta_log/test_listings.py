@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime, timezone
 
 import fsspec
@@ -151,6 +152,17 @@ def clients(monkeypatch):
     monkeypatch.setattr(RememberingFileSystem, "__init__", noted)
     monkeypatch.setattr(listings, "_IDLE", {})
     return made
+
+
+def test_a_forked_process_makes_a_client_of_its_own(stored, clients, monkeypatch):
+    """There fsspec's clients refuse to work, and before 2026.9 it calls the first one there equal to the parent's."""
+    with fresh_folder(stored.system, stored.root) as of_parent:
+        pass
+    with fresh_folder(stored.system, stored.root) as again:
+        assert again is of_parent
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with fresh_folder(stored.system, stored.root) as of_child:
+        assert of_child is not of_parent
 
 
 def test_who_keeps_no_listings_is_asked_itself(clients):
