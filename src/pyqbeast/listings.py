@@ -18,6 +18,8 @@ from pyqbeast.core.errors import StorageError
 #: File systems that nobody uses just now, by the process that made them and the shared ones whose options they have.
 #: They fail in a forked process, where a shared one may be equal to that of the parent.
 _IDLE: dict[tuple[int, Any], list[Any]] = {}
+#: The most of them that are kept of a store, and the most stores of which some are: each may hold connections.
+_MOST_OF_A_STORE, _MOST_STORES = 2, 4
 
 
 @contextlib.contextmanager
@@ -28,15 +30,32 @@ def fresh_folder(system: Any, folder: str) -> Iterator[Any]:  # noqa: ANN401 (fs
 
     Raises StorageError where a second file system of the store cannot be made.
     """
+    with dropped(system, folder), unshared(system) as own:
+        yield own
+
+
+@contextlib.contextmanager
+def dropped(system: Any, folder: str) -> Iterator[None]:  # noqa: ANN401 (fsspec's)
+    """Drops the listing of a folder that a file system remembers, now and in the end."""
     system.invalidate_cache(folder)
     try:
-        if _is_shared(system):
-            with _of_its_own(system) as own:
-                yield own
-        else:
-            yield system
+        yield
     finally:
         system.invalidate_cache(folder)
+
+
+@contextlib.contextmanager
+def unshared(system: Any) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
+    """A file system for the listings of several folders: the same one, or where others list by that, one that nobody
+    else uses meanwhile and that remembers nothing.
+
+    Raises StorageError where the second one cannot be made.
+    """
+    if _is_shared(system):
+        with _of_its_own(system) as own:
+            yield own
+    else:
+        yield system
 
 
 @contextlib.contextmanager
@@ -68,7 +87,9 @@ def _of_its_own(system: Any) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
     It is kept for the next one: to be made takes as long as it takes to find credentials, and to connect.
     """
     idle = _IDLE.setdefault((os.getpid(), system), [])
-    # Lists are safe among threads, and a lock that somebody holds while a process forks is never free there.
+    for oldest in list(_IDLE)[:-_MOST_STORES]:
+        _IDLE.pop(oldest, None)
+    # Lists and dicts are safe among threads, and a lock that somebody holds while a process forks is never free there.
     try:
         own = idle.pop()
     except IndexError:
@@ -89,7 +110,8 @@ def _of_its_own(system: Any) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
 
 def _give_back(own: Any, idle: list[Any]) -> None:  # noqa: ANN401 (fsspec's)
     own.dircache.clear()
-    idle.append(own)
+    if len(idle) < _MOST_OF_A_STORE:
+        idle.append(own)
 
 
 def _forget_below(system: Any, folder: str) -> None:  # noqa: ANN401 (fsspec's)

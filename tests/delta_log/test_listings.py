@@ -154,6 +154,41 @@ def clients(monkeypatch):
     return made
 
 
+def test_what_lies_outside_of_the_table_is_listed_by_one_client(stored, clients):
+    """However many folders a shallow clone has its files in."""
+    paths = [f"/source{stored.root}/day={number}/0" for number in range(30)]
+    for path in paths:
+        stored.system.pipe_file(path, b"1")
+    commit(stored.folder, 1, *(add(f"remembering:/{path}", rows=1) for path in paths))
+    stored.put()
+    report = pyqbeast.scan(stored.url).verify()
+    assert not [problem for problem in report.problems if problem.rule == EXISTS]
+    assert len(clients) == 1
+    assert not [path for path in stored.system.dircache if path.startswith("/source")]
+
+
+def test_sizes_that_a_listing_does_not_tell_are_asked_for(stored, monkeypatch):
+    listed = RememberingFileSystem.ls
+
+    def ls(system, path, detail=True, **how):
+        for entry in listed(system, path, **how):
+            if "/ab/" in entry["name"]:
+                entry["size"] = None
+        return listed(system, path, detail, **how)
+
+    monkeypatch.setattr(RememberingFileSystem, "ls", ls)
+    assert pyqbeast.scan(stored.url).verify().ok
+
+
+def test_few_clients_are_kept(stored, clients):
+    for number in range(20):
+        store = fsspec.filesystem("remembering", number=number)
+        with fresh_folder(store, "/a"), fresh_folder(store, "/b"), fresh_folder(store, "/c"):
+            pass
+    assert len(clients) == 20 * 4
+    assert sum(map(len, listings._IDLE.values())) <= 8
+
+
 def test_a_forked_process_makes_a_client_of_its_own(stored, clients, monkeypatch):
     """There fsspec's clients refuse to work, and before 2026.9 it calls the first one there equal to the parent's."""
     with fresh_folder(stored.system, stored.root) as of_parent:

@@ -22,7 +22,7 @@ from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.log_entry import FileOnDisk
 from pyqbeast.delta_log.read_ahead import is_local
 from pyqbeast.delta_log.reader import Snapshot
-from pyqbeast.listings import fresh_folder, fresh_tree
+from pyqbeast.listings import dropped, fresh_tree, unshared
 
 #: The property of a table that says how long files stay that no version names any more; a week by default.
 RETENTION = "delta.deletedFileRetentionDuration"
@@ -88,8 +88,8 @@ class _Storage:
         #: The names of files outside the table's folder, which a shallow clone has, that were looked for, by folder.
         #: Deletion vectors may share one.
         self._asked: dict[_Place, set[str]] = {}
-        #: The file systems that such folders are listed by.
-        self._fresh: dict[_Place, Any] = {}
+        #: The file systems that such folders are listed by, one for each store.
+        self._fresh: dict[Any, Any] = {self._system: fresh}
         #: What they list: sizes by name.
         self._listed: dict[_Place, dict[str, int | None]] = {}
         self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
@@ -162,7 +162,7 @@ class _Storage:
         listed = None if is_below or is_local(system) else self._listed_size(path, system)
         if listed is not None:
             return listed
-        asked: Any = self._fresh.get((system, path.rpartition("/")[0]), system)
+        asked: Any = system if is_below else self._fresh.get(system, system)
         try:
             with locations.storage_errors(f"looking for {path}"):
                 if is_unlisted and not Path(path).is_file():
@@ -179,7 +179,9 @@ class _Storage:
         folder, _, name = path.rpartition("/")
         names = self._asked.setdefault((system, folder), set())
         if not names:
-            self._fresh[system, folder] = self._listings.enter_context(fresh_folder(system, folder))
+            self._listings.enter_context(dropped(system, folder))
+            if system not in self._fresh:
+                self._fresh[system] = self._listings.enter_context(unshared(system))
         names.add(name)
         if len(names) <= _ASKED_SINGLY:
             return None
@@ -188,7 +190,7 @@ class _Storage:
             sizes = self._listed[system, folder] = {}
             failures = (StorageError, *locations.ABSENT)
             with contextlib.suppress(*failures), locations.storage_errors(f"listing {folder}"):
-                for info in self._fresh[system, folder].ls(folder, detail=True):
+                for info in self._fresh[system].ls(folder, detail=True):
                     if info["type"] == "file":
                         sizes[info["name"].rpartition("/")[2]] = info["size"]
         return sizes.get(name)
