@@ -45,6 +45,7 @@ from pyqbeast.tiledb.filters import (
 )
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.write import create
+from pyqbeast.tiledb.write.commit import write_landed
 from tests.tiledb.arrays import golden_arrays, one_dimension, oracle
 from tests.tiledb.encrypted import ENCRYPTED, KEY
 from tests.tiledb.failing import FailingFileSystem
@@ -336,23 +337,19 @@ def test_schemas_that_cannot_be(tmp_path, schema, message):
     assert not (tmp_path / "a").exists()
 
 
-def test_two_that_make_an_array_at_once_do_not_both_succeed(tmp_path, monkeypatch):
-    """The other one writes its schema when this one has just found that there is none."""
-    uri = str(tmp_path / "a")
-    colors = {"colors": Enumeration.of_values("colors", pa.array(["red"]))}
-    enumerated = attribute("colour", Datatype.UINT8, enumeration="colors")
+def test_of_two_that_make_an_array_at_once_both_can_be_read(tmp_path, monkeypatch):
+    """Cells that the first writes may name the schema of the second, which nobody can take back from then on."""
+    uri, schema = str(tmp_path / "a"), _schema(attribute("v", Datatype.INT64))
+    first, second = (create.plan_array(uri, schema, timestamp=time) for time in (1, 2))
+    create.store_schema(first)
 
-    def planned(*arguments, **options):
-        monkeypatch.undo()
-        array = create.plan_array(*arguments, **options)
-        create_array(uri, _schema(attribute("first", Datatype.INT64)))
-        return array
+    def landed(*arguments):
+        write_landed(*arguments)
+        write_array(uri, pa.table({"x": [1], "v": [7]}))
 
-    monkeypatch.setattr(create, "plan_array", planned)
-    with pytest.raises(InvalidInputError, match="at the same time, and this one was taken back"):
-        create_array(uri, _schema(enumerated), enumerations=colors)
-    assert [*tiledb.open_array(uri).schema.fields] == ["x", "first"]
-    assert not [*(tmp_path / "a" / "__schema" / "__enumerations").glob("*")]
+    monkeypatch.setattr(create, "write_landed", landed)
+    create.store_schema(second)
+    assert tiledb.open_array(uri).read().to_pydict() == {"x": [1], "v": [7]}
 
 
 def test_coordinates_are_not_rounded(tmp_path):

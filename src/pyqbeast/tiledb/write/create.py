@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pyqbeast.core.arguments import check_type
-from pyqbeast.core.errors import InvalidInputError, StorageError, UncertainWriteError
+from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.format.enumeration import Enumeration
@@ -34,6 +34,9 @@ def create_array(
 ) -> None:
     """Make an array without cells, in the format version that is written.
 
+    Let one program make an array: where two do it at once, both succeed, and the array has both schemas, of which
+    readers see the newer one.
+
     Args:
         uri: where; a folder that is there already must hold no array.
         schema: what its cells are. It may be that of another array, of any version.
@@ -42,8 +45,8 @@ def create_array(
         encryption_key: 32 bytes, for an array to be encrypted.
 
     Raises:
-        InvalidInputError: there is an array, be it one that somebody makes at the same time, the storage is read-only,
-            or the schema is one that no reader could open or no writer could write.
+        InvalidInputError: there is an array, the storage is read-only, or the schema is one that no reader could
+            open or no writer could write.
     """
     known = enumerations or {}
     array = plan_array(uri, schema, enumerations=known, timestamp=timestamp, encryption_key=encryption_key)
@@ -86,34 +89,8 @@ def plan_array(
 
 
 def store_schema(array: Array) -> None:
-    """Write the schema of a planned array (whose enumerations are there): from now on everybody sees it.
-
-    Raises:
-        InvalidInputError: somebody else has made an array there since it was planned; this one is taken back.
-        UncertainWriteError: it could not be, or the storage does not say whether the schema is there.
-    """
-    store, path = array.store, f"{SCHEMAS}/{array.schema.name}"
+    """Write the schema of a planned array (whose enumerations are there): from now on everybody sees it."""
     tile = encode_generic_tile(array.schema.to_bytes(), key=array.key)
-    write_landed(store, path, tile, "there is an array, still without cells")
-    others: list[str] = []
-    # No lock is held in a store. But who lists after writing sees whoever has written before, so that two that make an
-    # array at once never both succeed. The array is there whatever becomes of this look.
-    with contextlib.suppress(StorageError):
-        others = [
-            e.name
-            for e in store.entries(SCHEMAS)
-            if TimestampedName.parse(e.name) and e.name != array.schema.name
-        ]
-    if not others:
-        return
-    try:
-        store.delete(path)
-    except StorageError as error:
-        raise UncertainWriteError(
-            f"{store.uri}: somebody else has made an array there at the same time, and taking this one back failed: "
-            f"delete {path}, which changes the schema of the other one ({error})"
-        ) from error
-    raise InvalidInputError(
-        f"{store.uri}: somebody else has made an array there at the same time, and this one was taken back: open the "
-        "other one, or create it again where there is none, as both may have been taken back"
+    write_landed(
+        array.store, f"{SCHEMAS}/{array.schema.name}", tile, "there is an array, still without cells"
     )
