@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import re
 import threading
 import warnings
@@ -198,6 +199,29 @@ def test_two_threads_leave_settings_and_warnings_as_they_were(golden, monkeypatc
     assert inside == threads
     assert dict(rcParams) == settings
     assert warnings.filters == filters
+
+
+@pytest.mark.filterwarnings("ignore:.* use of fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:TileDB is a multithreading library:UserWarning")
+def test_a_process_forked_while_somebody_draws_finds_all_as_it_was(golden, monkeypatch):
+    picture = gather_array(str(golden("tiledb/sp_multifrag") / "array"))
+    own, begun, free = rcParams["svg.hashsalt"], threading.Event(), threading.Event()
+
+    def drawn(*_):
+        begun.set()
+        free.wait(60)
+
+    monkeypatch.setattr(image, "_draw_array", drawn)
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
+    drawing = threading.Thread(target=image.image_bytes, args=(picture, "svg"))
+    drawing.start()
+    assert begun.wait(60)
+    threading.Timer(0.1, free.set).start()
+    child = os.fork()
+    if child == 0:
+        os._exit(not (image._drawing.acquire(timeout=0.5) and rcParams["svg.hashsalt"] == own))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    drawing.join(60)
 
 
 def test_only_fonts_that_are_there_are_asked_for(monkeypatch):

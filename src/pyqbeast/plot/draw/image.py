@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
 import warnings
 from bisect import bisect_right
@@ -60,7 +61,12 @@ _STYLE: dict[str, Any] = {
 }
 #: Held while an image is drawn: Matplotlib's settings and Python's warnings are the same for all threads, and two that
 #: put back what they have found would leave each other's for good.
-_drawing = threading.Lock()
+_drawing = threading.RLock()
+# Nobody draws while a process forks: who drew would neither free the lock in the new one nor put back the settings.
+if hasattr(os, "register_at_fork"):  # on Windows nothing forks
+    os.register_at_fork(
+        before=_drawing.acquire, after_in_parent=_drawing.release, after_in_child=_drawing.release
+    )
 _PERCENT = FuncFormatter(lambda share, _: share_text(share))
 
 
