@@ -175,6 +175,13 @@ def test_what_the_user_sets_for_figures_is_not_for_images(of_many_letters, tmp_p
     assert (tmp_path / "after.svg").read_bytes() == (tmp_path / "before.svg").read_bytes()
 
 
+@pytest.mark.slow
+def test_fonts_that_the_user_has_chosen_draw_what_others_lack(of_many_letters, tmp_path):
+    with rc_context({"font.sans-serif": ["DejaVu Serif", *rcParams["font.sans-serif"]]}):
+        plot.image(of_many_letters, tmp_path / "image.svg")
+    assert b"'DejaVu Sans', 'DejaVu Serif', " in (tmp_path / "image.svg").read_bytes()
+
+
 def test_two_threads_leave_settings_and_warnings_as_they_were(golden, monkeypatch):
     """The first is let go on when the second has begun as well: it ends first, and puts back what it has found."""
     picture = gather_array(str(golden("tiledb/sp_multifrag") / "array"))

@@ -73,8 +73,7 @@ _PERCENT = FuncFormatter(lambda share, _: share_text(share))
 def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
     """The image in a format of Matplotlib's: `png` or `svg`."""
     written = io.BytesIO()
-    own: dict[str, Any] = {**_STYLE, "font.family": families()}
-    with _drawing, missing_letters() as letters, style.context(["default", own]):
+    with _drawing, missing_letters() as letters, style.context(["default", _settings()]):
         is_table = isinstance(picture, TablePicture)
         figure = Figure(figsize=(13, 8) if is_table else (8, 6.5), layout="constrained")
         if isinstance(picture, TablePicture):
@@ -85,6 +84,12 @@ def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
     if letters and kind != "svg":
         warnings.warn(about_missing(letters), stacklevel=3)
     return written.getvalue()
+
+
+def _settings() -> dict[str, Any]:
+    """What an image is drawn by where that differs from Matplotlib's own defaults."""
+    # Users have chosen the last of the fonts, perhaps because it has letters that others lack.
+    return {**_STYLE, "font.family": families(), "font.sans-serif": rcParams["font.sans-serif"]}
 
 
 def _draw_table(figure: Figure, picture: TablePicture) -> None:
