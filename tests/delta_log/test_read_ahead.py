@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -44,7 +45,11 @@ def test_who_stops_waits_for_no_file(begun_and_free):
 
 
 def test_a_forked_process_is_told_that_nobody_reads_there(begun_and_free, monkeypatch):
+    """Before it reads anything, by threads of its own."""
     contents = begin(*begun_and_free)
     monkeypatch.setattr(os, "getpid", lambda: -1)
+    submitted = []
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", lambda *arguments: submitted.append(arguments))
     with pytest.raises(InvalidInputError, match="forked process"):
         next(contents)
+    assert submitted == []

@@ -47,15 +47,15 @@ def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterat
     pool = ThreadPoolExecutor(FILES_AT_ONCE, "pyqbeast-read")
     try:
         while True:
-            wanted = min(FILES_AT_ONCE, 2 * done + 1) - len(coming)
-            coming.extend(pool.submit(read, file) for file in islice(left, wanted))
-            if not coming:
-                return
             if os.getpid() != process:
                 raise InvalidInputError(
                     "files of a store are read by threads, which a forked process has not: begin to read in the "
                     "process that goes on with it"
                 )
+            wanted = min(FILES_AT_ONCE, 2 * done + 1) - len(coming)
+            coming.extend(pool.submit(read, file) for file in islice(left, wanted))
+            if not coming:
+                return
             yield coming.popleft().result()
             done += 1
     finally:
