@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.delta_log import read_ahead as module
 from pyqbeast.delta_log.read_ahead import read_ahead
 
 
@@ -53,3 +54,30 @@ def test_a_forked_process_is_told_that_nobody_reads_there(begun_and_free, monkey
     with pytest.raises(InvalidInputError, match="forked process"):
         next(contents)
     assert submitted == []
+
+
+def test_what_stopped_readers_still_read_is_bounded(begun_and_free, monkeypatch):
+    """Who begins to read waits for them. Nothing that is being read ends before somebody does."""
+    _, free = begun_and_free
+    reading, most = set(), []
+
+    def waited(*arguments, **options):
+        free.set()
+        return wait(*arguments, **options)
+
+    def read(number):
+        if number > 2:
+            reading.add(threading.get_ident())
+            most.append(len(reading))
+            assert free.wait(60)
+            reading.discard(threading.get_ident())
+        return number
+
+    monkeypatch.setattr(module, "wait", waited, raising=False)
+    monkeypatch.setattr(module, "_STOPPED", set(), raising=False)
+    for _ in range(30):
+        contents = read_ahead(range(100), read)
+        assert [next(contents), next(contents), next(contents)] == [0, 1, 2]
+        contents.close()
+    assert free.is_set()
+    assert max(most) <= 2 * module.FILES_AT_ONCE
