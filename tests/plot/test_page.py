@@ -379,6 +379,9 @@ def test_what_cannot_be_drawn(golden, tmp_path, monkeypatch):
         plot.page(path, tmp_path / "none" / "page.html")
     with pytest.raises(StorageError, match=r"cannot be written to .*: embedded null"):
         plot.page(path, "a\0.html")
+    for target in ("", 5, "file://host/page.html"):
+        with pytest.raises(InvalidInputError):
+            plot.Page("").save(target)
 
     def no_handles(*_):
         raise OSError(24, "Too many open files")

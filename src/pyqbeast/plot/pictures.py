@@ -31,7 +31,12 @@ class Page:
     html: str = field(repr=False)
 
     def save(self, target: Location) -> None:
-        """Writes the page to a file. Raises StorageError where that cannot be written."""
+        """Writes the page to a file.
+
+        Raises:
+            InvalidInputError: `target` is neither a path nor a URL of this machine.
+            StorageError: it cannot be written.
+        """
         _write(target, self.html.encode())
 
     def _repr_html_(self) -> str:
@@ -143,8 +148,9 @@ def _gathered(
 
 
 def _write(target: Location, data: bytes) -> None:
+    file = local_file(target)
     try:
-        local_file(target).write_bytes(data)
+        file.write_bytes(data)
     # Python raises ValueError for a NUL character in a path.
     except (OSError, ValueError) as error:
         raise StorageError(f"the picture cannot be written to {target}: {error}") from error
