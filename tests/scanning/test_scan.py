@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import tracemalloc
 
 import numpy as np
@@ -124,6 +125,29 @@ def test_a_reader_that_has_failed_never_comes_to_its_end(tmp_path, monkeypatch, 
     for _ in range(2):
         with pytest.raises(InvalidInputError, match=r"failed \((StorageError: .*|KeyboardInterrupt)\): call"):
             reader.read_next_batch()
+
+
+def test_a_reader_that_two_threads_ask_at_once_is_none_the_worse(tmp_path, monkeypatch):
+    reader = pyqbeast.scan(indexed_table(tmp_path, NUMBERS, NUMBERS)).to_batches()
+    begun, free, read = threading.Event(), threading.Event(), pq.ParquetFile.iter_batches
+
+    def slow(*arguments, **options):
+        begun.set()
+        assert free.wait(60)
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", slow)
+    first = []
+    thread = threading.Thread(target=lambda: first.append(reader.read_next_batch()))
+    thread.start()
+    assert begun.wait(60)
+    try:
+        with pytest.raises(InvalidInputError, match="another thread"):
+            reader.read_next_batch()
+    finally:
+        free.set()
+    thread.join(60)
+    assert [batch.num_rows for batch in [*first, *reader]] == [NUMBERS.num_rows] * 2
 
 
 def test_conditions_add_up_and_may_be_expressions(golden):

@@ -233,7 +233,7 @@ class Scan:
         is in memory until it has been given out.
 
         A reader that has raised an error, be it by Ctrl-C, reads no further: each call after that is an
-        InvalidInputError.
+        InvalidInputError. So is one while another thread reads the next batch, which that thread gets all the same.
 
         Raises:
             StorageError: a file is missing or cannot be read.

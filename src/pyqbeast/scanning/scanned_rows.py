@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,8 +30,20 @@ class WholeBatches(Iterator[pa.RecordBatch]):
         self._batches = batches
         # As a text: the error itself would keep alive what its frames hold, this reader among it.
         self._failure: str | None = None
+        # Nobody waits for it: in a process forked meanwhile it is never free.
+        self._reading = threading.Lock()
 
     def __next__(self) -> pa.RecordBatch:
+        if not self._reading.acquire(blocking=False):
+            raise InvalidInputError(
+                "another thread is reading the next batch: let one thread read, or each at its turn"
+            )
+        try:
+            return self._next()
+        finally:
+            self._reading.release()
+
+    def _next(self) -> pa.RecordBatch:
         if self._failure is not None:
             raise InvalidInputError(
                 f"the rows behind the last batch are not known, as reading them failed ({self._failure}): call "
