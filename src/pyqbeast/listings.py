@@ -19,7 +19,7 @@ from pyqbeast.core.errors import StorageError
 #: They fail in a forked process, where a shared one may be equal to that of the parent.
 _IDLE: dict[tuple[int, Any], list[Any]] = {}
 #: The most of them that are kept of a store, and the most stores of which some are: each may hold connections.
-_MOST_OF_A_STORE, _MOST_STORES = 2, 4
+_MOST_OF_A_STORE, _MOST_STORES = 8, 16
 
 
 @contextlib.contextmanager
@@ -86,8 +86,10 @@ def _of_its_own(system: Any) -> Iterator[Any]:  # noqa: ANN401 (fsspec's)
 
     It is kept for the next one: to be made takes as long as it takes to find credentials, and to connect.
     """
-    idle = _IDLE.setdefault((os.getpid(), system), [])
-    for oldest in list(_IDLE)[:-_MOST_STORES]:
+    process = os.getpid()
+    # The store that was used last stands at the end. Those of the parent stay: to free them closes its connections.
+    idle = _IDLE[process, system] = _IDLE.pop((process, system), [])
+    for oldest in [key for key in list(_IDLE) if key[0] == process][:-_MOST_STORES]:
         _IDLE.pop(oldest, None)
     # Lists and dicts are safe among threads, and a lock that somebody holds while a process forks is never free there.
     try:

@@ -180,13 +180,19 @@ def test_sizes_that_a_listing_does_not_tell_are_asked_for(stored, monkeypatch):
     assert pyqbeast.scan(stored.url).verify().ok
 
 
-def test_few_clients_are_kept(stored, clients):
-    for number in range(20):
-        store = fsspec.filesystem("remembering", number=number)
+def test_few_clients_are_kept(stored, clients, monkeypatch):
+    monkeypatch.setattr(listings, "_MOST_OF_A_STORE", 2)
+    monkeypatch.setattr(listings, "_MOST_STORES", 4)
+    stores = [fsspec.filesystem("remembering", number=number) for number in range(20)]
+    for store in stores:
         with fresh_folder(store, "/a"), fresh_folder(store, "/b"), fresh_folder(store, "/c"):
             pass
     assert len(clients) == 20 * 4
     assert sum(map(len, listings._IDLE.values())) <= 8
+    for store in (stores[16], stores[0], stores[16], stores[1], stores[16], stores[2], stores[16], stores[3]):
+        with fresh_folder(store, "/a"):
+            pass
+    assert len(clients) == 20 * 4 + 4, "what is used again and again is kept"
 
 
 def test_a_forked_process_makes_a_client_of_its_own(stored, clients, monkeypatch):
@@ -198,6 +204,11 @@ def test_a_forked_process_makes_a_client_of_its_own(stored, clients, monkeypatch
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with fresh_folder(stored.system, stored.root) as of_child:
         assert of_child is not of_parent
+    # The connections of the parent's are closed where it is freed.
+    for number in range(20):
+        with fresh_folder(fsspec.filesystem("remembering", number=number), "/a"):
+            pass
+    assert any(of_parent is each for idle in listings._IDLE.values() for each in idle)
 
 
 def test_who_keeps_no_listings_is_asked_itself(clients):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fsspec import asyn
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.delta_log import read_ahead as module
 from pyqbeast.delta_log.read_ahead import read_ahead
 
 
@@ -36,13 +36,23 @@ def begin(begun, free):
     return contents
 
 
-def test_who_stops_waits_for_no_file(begun_and_free):
-    """The collector may be who stops, in the very thread in which the answers come in."""
-    contents = begin(*begun_and_free)
-    stopping = threading.Thread(target=contents.close, daemon=True)
+def test_who_stops_leaves_nothing_that_is_read(begun_and_free):
+    begun, free = begun_and_free
+    contents = begin(begun, free)
+    stopping = threading.Thread(target=contents.close)
     stopping.start()
-    stopping.join(5)
+    stopping.join(0.1)
+    assert stopping.is_alive()
+    free.set()
+    stopping.join(60)
     assert not stopping.is_alive()
+
+
+def test_the_thread_of_the_answers_waits_for_no_file(begun_and_free):
+    """The collector may be who stops there, and the files would wait for that thread."""
+    contents, ended = begin(*begun_and_free), threading.Event()
+    asyn.get_loop().call_soon_threadsafe(lambda: (contents.close(), ended.set()))
+    assert ended.wait(60)
 
 
 def test_a_forked_process_is_told_that_nobody_reads_there(begun_and_free, monkeypatch):
@@ -54,30 +64,3 @@ def test_a_forked_process_is_told_that_nobody_reads_there(begun_and_free, monkey
     with pytest.raises(InvalidInputError, match="forked process"):
         next(contents)
     assert submitted == []
-
-
-def test_what_stopped_readers_still_read_is_bounded(begun_and_free, monkeypatch):
-    """Who begins to read waits for them. Nothing that is being read ends before somebody does."""
-    _, free = begun_and_free
-    reading, most = set(), []
-
-    def waited(*arguments, **options):
-        free.set()
-        return wait(*arguments, **options)
-
-    def read(number):
-        if number > 2:
-            reading.add(threading.get_ident())
-            most.append(len(reading))
-            assert free.wait(60)
-            reading.discard(threading.get_ident())
-        return number
-
-    monkeypatch.setattr(module, "wait", waited, raising=False)
-    monkeypatch.setattr(module, "_STOPPED", set(), raising=False)
-    for _ in range(30):
-        contents = read_ahead(range(100), read)
-        assert [next(contents), next(contents), next(contents)] == [0, 1, 2]
-        contents.close()
-    assert free.is_set()
-    assert max(most) <= 2 * module.FILES_AT_ONCE

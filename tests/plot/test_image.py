@@ -177,9 +177,10 @@ def test_what_the_user_sets_for_figures_is_not_for_images(of_many_letters, tmp_p
 
 @pytest.mark.slow
 def test_fonts_that_the_user_has_chosen_draw_what_others_lack(of_many_letters, tmp_path):
-    with rc_context({"font.sans-serif": ["DejaVu Serif", *rcParams["font.sans-serif"]]}):
+    """Matplotlib takes the first of them that is there, and looks for no letter in the others."""
+    with rc_context({"font.sans-serif": ["DejaVu Sans", "DejaVu Serif", "STIXGeneral"]}):
         plot.image(of_many_letters, tmp_path / "image.svg")
-    assert b"'DejaVu Sans', 'DejaVu Serif', " in (tmp_path / "image.svg").read_bytes()
+    assert b"'DejaVu Sans', 'DejaVu Serif', 'STIXGeneral', " in (tmp_path / "image.svg").read_bytes()
 
 
 def test_two_threads_leave_settings_and_warnings_as_they_were(golden, monkeypatch):
@@ -233,4 +234,5 @@ def test_a_process_forked_while_somebody_draws_finds_all_as_it_was(golden, monke
 
 def test_only_fonts_that_are_there_are_asked_for(monkeypatch):
     monkeypatch.setattr(fonts, "_OTHERS", ("none of this name", "DejaVu Serif"))
-    assert fonts.families() == ["DejaVu Sans", "DejaVu Serif", "sans-serif"]
+    with rc_context({"font.sans-serif": ["another of no name", "STIXGeneral"]}):
+        assert fonts.families() == ["DejaVu Sans", "STIXGeneral", "DejaVu Serif", "sans-serif"]

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, TypeVar
+
+from fsspec import asyn
 
 from pyqbeast.core.errors import InvalidInputError
 
 #: Files that are read at once, at the most.
 FILES_AT_ONCE = 8
-#: What is still being read behind readers that were stopped. A forked process has none of the threads that read.
-_STOPPED: set[Future[Any]] = set()
-if hasattr(os, "register_at_fork"):  # on Windows nothing forks
-    os.register_at_fork(after_in_child=_STOPPED.clear)
 
 File = TypeVar("File")
 Content = TypeVar("Content")
@@ -41,14 +40,11 @@ def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterat
     """What `read` gives for each file, in their order; raises what it raises.
 
     The more have been asked for, the more are read ahead, up to 8, so that who stops early has not asked for many.
-    What is being read then is read to its end behind their back, and dropped. Who begins waits while that is more than
-    8 files of all readers: however many stop early, the memory stays bounded.
+    Who stops waits for those that are being read then, so that no reader leaves any behind.
 
     Raises:
         InvalidInputError: in a forked process, which has none of the threads that read.
     """
-    while len(_STOPPED) > FILES_AT_ONCE:
-        wait(_STOPPED.copy(), return_when=FIRST_COMPLETED)
     coming: deque[Future[Content]] = deque()
     done, left, process = 0, iter(files), os.getpid()
     pool = ThreadPoolExecutor(FILES_AT_ONCE, "pyqbeast-read")
@@ -66,9 +62,6 @@ def read_ahead(files: Iterable[File], read: Callable[[File], Content]) -> Iterat
             yield coming.popleft().result()
             done += 1
     finally:
-        # Not to wait: the collector may end this in any thread, such as the one in which fsspec's answers come in.
-        pool.shutdown(wait=False, cancel_futures=True)
-        if os.getpid() == process:
-            _STOPPED.update(coming)
-            for each in coming:
-                each.add_done_callback(_STOPPED.discard)
+        # The collector may end this in any thread. In the one where fsspec's answers come in it would wait for itself.
+        can_wait = threading.current_thread() is not asyn.iothread[0] and os.getpid() == process
+        pool.shutdown(wait=can_wait, cancel_futures=True)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from matplotlib import rcParams
 from matplotlib.font_manager import fontManager
 
 from pyqbeast.core.visible import visible
@@ -42,11 +43,12 @@ _MISSING = re.compile(r"Glyph (\d+) .* missing from ", re.DOTALL)
 def families() -> list[str]:
     """The fonts that this machine has, in the order in which a letter is looked for.
 
-    The last one stands for what others have, who show an SVG.
+    Those that the user has set come after the first. The last one stands for what others have, who show an SVG.
     """
     # Matplotlib warns of each font that it does not find.
     installed = set(fontManager.get_font_names())
-    return [_FIRST, *(name for name in _OTHERS if name in installed), "sans-serif"]
+    wanted = dict.fromkeys([_FIRST, *rcParams["font.sans-serif"], *_OTHERS])
+    return [*(name for name in wanted if name in installed), "sans-serif"]
 
 
 @contextlib.contextmanager

@@ -88,8 +88,7 @@ def image_bytes(picture: TablePicture | ArrayPicture, kind: str) -> bytes:
 
 def _settings() -> dict[str, Any]:
     """What an image is drawn by where that differs from Matplotlib's own defaults."""
-    # Users have chosen the last of the fonts, perhaps because it has letters that others lack.
-    return {**_STYLE, "font.family": families(), "font.sans-serif": rcParams["font.sans-serif"]}
+    return {**_STYLE, "font.family": families()}
 
 
 def _draw_table(figure: Figure, picture: TablePicture) -> None:
