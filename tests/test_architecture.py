@@ -279,7 +279,18 @@ JAVA_ALLOWED = {
     "verify": ["commit", "errors", "parquet", "spark"],
     "python": ["errors"],
     "catalog": ["commit", "errors", "format", "python", "spark"],
-    "": ["catalog", "commit", "conditions", "errors", "format", "layout", "python", "sample", "spark"],
+    "": [
+        "catalog",
+        "commit",
+        "conditions",
+        "errors",
+        "format",
+        "layout",
+        "parquet",
+        "python",
+        "sample",
+        "spark",
+    ],
 }
 
 LONGEST_FILE = 600

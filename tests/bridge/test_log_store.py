@@ -45,4 +45,8 @@ def test_one_of_two_processes_writes_a_version(spark, stores, tmp_path):
     settings = spark._jsc.hadoopConfiguration()
     winners = list(spark._jvm.faults.CommitRace.winners(both, str(tmp_path), versions, settings))
     assert {*winners} == {"0", "1"}
-    assert [path.read_text().strip() for path in sorted(tmp_path.iterdir())] == winners
+    commits = sorted(tmp_path.glob("*.json"))
+    assert [path.read_text().strip() for path in commits] == winners
+    # Hadoop reads them with the checksums that the winners have written.
+    assert {*tmp_path.iterdir()} - {*commits} == {path.with_name(f".{path.name}.crc") for path in commits}
+    assert sorted(spark.sparkContext.textFile(str(tmp_path)).collect()) == sorted(winners)

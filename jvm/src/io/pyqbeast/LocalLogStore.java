@@ -1,14 +1,14 @@
 package io.pyqbeast;
 
 import io.delta.storage.HDFSLogStore;
-import java.io.BufferedOutputStream;
+import io.pyqbeast.parquet.LocalFiles;
+import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Iterator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileContext;
@@ -27,24 +27,34 @@ import org.apache.hadoop.fs.permission.FsPermission;
  * <p>{@code pyqbeast.configure} sets {@code spark.delta.logStore.file.impl} to this class, where no log store is set.
  */
 public final class LocalLogStore extends HDFSLogStore {
+  private static final URI LOCAL = URI.create("file:///");
+  private static final int BUFFER = 64 * 1024;
+
   public LocalLogStore(Configuration settings) {
     super(settings);
   }
 
   @Override
   public void write(Path path, Iterator<String> actions, Boolean overwrite, Configuration settings) throws IOException {
-    if (overwrite || !(path.getFileSystem(settings) instanceof LocalFileSystem files)) {
+    if (overwrite || !(path.getFileSystem(settings) instanceof LocalFileSystem)) {
       super.write(path, actions, overwrite, settings);
       return;
     }
+    LocalFiles files = new LocalFiles();
+    files.initialize(LOCAL, settings);
     java.nio.file.Path commit = files.pathToFile(path).toPath();
     if (Files.exists(commit)) {
       throw new FileAlreadyExistsException(path.toString());
     }
     Path own = createTempPath(path);
     java.nio.file.Path written = files.pathToFile(own).toPath();
+    File checksums = files.pathToFile(files.getChecksumFile(own));
     try {
-      write(written, actions, settings);
+      try (OutputStream lines = create(files, own)) {
+        while (actions.hasNext()) {
+          lines.write((actions.next() + "\n").getBytes(StandardCharsets.UTF_8));
+        }
+      }
       try {
         Files.createLink(commit, written);
       } catch (UnsupportedOperationException | IOException e) {
@@ -56,23 +66,19 @@ public final class LocalLogStore extends HDFSLogStore {
           rename(own, path, files, settings);
         }
       }
+      checksums.renameTo(files.pathToFile(files.getChecksumFile(path)));
     } finally {
       // The commit may have landed, whatever comes of this: a file that stays is for `clean` to delete.
       written.toFile().delete();
+      checksums.delete();
     }
   }
 
-  private static void write(java.nio.file.Path file, Iterator<String> actions, Configuration settings)
-      throws IOException {
-    try (OutputStream lines = new BufferedOutputStream(Files.newOutputStream(file, StandardOpenOption.CREATE_NEW))) {
-      while (actions.hasNext()) {
-        lines.write((actions.next() + "\n").getBytes(StandardCharsets.UTF_8));
-      }
-    }
-    if (file.getFileSystem().supportedFileAttributeViews().contains("posix")) {
-      FsPermission rights = FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(settings));
-      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(rights.toString()));
-    }
+  /** Fails where the log's folder is gone: another table may be on its way to this place. */
+  private static OutputStream create(LocalFiles files, Path file) throws IOException {
+    FsPermission rights = FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(files.getConf()));
+    return files.createNonRecursive(
+        file, rights, false, BUFFER, files.getDefaultReplication(file), files.getDefaultBlockSize(file), null);
   }
 
   /** Whether two names are those of one file. */
