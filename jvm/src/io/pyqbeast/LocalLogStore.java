@@ -22,7 +22,7 @@ import org.apache.hadoop.fs.permission.FsPermission;
  * that nothing is. This one links the written file to the name of the commit: the system makes a link only where there is
  * no file.
  *
- * <p>It starts no program, where Hadoop starts three for each commit: to set the rights of the file and to read links.
+ * <p>It starts no program, where Hadoop starts ten for each commit: to set the rights of files and to read links.
  *
  * <p>{@code pyqbeast.configure} sets {@code spark.delta.logStore.file.impl} to this class, where no log store is set.
  */
