@@ -157,6 +157,9 @@ def test_above_columns_that_depend_on_all_rows(spark, views, weights, column):
     assert dict(spark.sql(sampled).collect()) == {each: values[each] for each in tenth}
 
 
+@since_spark("4.1", "the pandas API in ANSI mode")
+# Before Spark 4.2 pandas on Spark warns of a setting as it is imported.
+@pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE'")
 @pytest.mark.filterwarnings("ignore:`to_pandas` loads all data")
 def test_above_the_numbers_of_the_pandas_api(spark, views, weights):
     """Spark drops the numbers where a query asks for the count or for a column only."""
