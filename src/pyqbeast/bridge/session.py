@@ -242,15 +242,13 @@ def _leave_one_log_store(options: dict[str, Any]) -> None:
 
     A JVM that ran a session before has it among its properties, where Spark's settings come from.
     """
-    if isinstance(options.get(_LOCAL_LOG_STORE), _Default) and len(_LOG_STORES & options.keys()) > 1:
-        del options[_LOCAL_LOG_STORE]
-    named = _LOG_STORES & options.keys()
-    if named and SparkContext._jvm is not None:
+    named = {key for key in _LOG_STORES & options.keys() if not isinstance(options[key], _Default)}
+    if not named or _LOCAL_LOG_STORE in named:
+        return
+    options.pop(_LOCAL_LOG_STORE, None)
+    if SparkContext._jvm is not None:
         properties: Any = SparkContext._jvm.java.lang.System
-        if (
-            _LOCAL_LOG_STORE not in named
-            and properties.getProperty(_LOCAL_LOG_STORE) == _LOCAL_LOG_STORE_CLASS
-        ):
+        if properties.getProperty(_LOCAL_LOG_STORE) == _LOCAL_LOG_STORE_CLASS:
             properties.clearProperty(_LOCAL_LOG_STORE)
 
 
