@@ -287,6 +287,20 @@ def test_a_schema_of_types_that_no_cast_leads_to(tmp_path, stored, kind):
             ArrayReader(tiledb.open_array(uri), StructType([StructField(name, asked)]))
 
 
+def test_spans_have_seconds(tmp_path):
+    """An array's minute and a half is no whole number of minutes, and Spark would take it for one."""
+    uri = str(tmp_path / "a")
+    create_array(uri, one_dimension(attribute("t", Datatype.TIME_SEC)))
+    with oracle.open(uri, "w") as array:
+        array[[1]] = {"t": np.array([90], "timedelta64[s]")}
+    assert _typed(uri, "t", DayTimeIntervalType(2, 3)) == [datetime.timedelta(seconds=90)]
+    for kind in (DayTimeIntervalType(0, 0), ArrayType(DayTimeIntervalType(0, 2))):
+        with pytest.raises(
+            InvalidInputError, match="'t' is interval day to second in the array and is not cast to"
+        ):
+            ArrayReader(tiledb.open_array(uri), StructType([StructField("t", kind)]))
+
+
 @pytest.mark.parametrize(
     ("stored", "value", "kind", "expected"),
     [
@@ -300,6 +314,7 @@ def test_a_schema_of_types_that_no_cast_leads_to(tmp_path, stored, kind):
         # Arrow makes the float beside it of this decimal, which is the right one.
         (Datatype.FLOAT64, 2.55, DecimalType(10, 2), decimal.Decimal("2.55")),
         (Datatype.FLOAT64, -2.0, DecimalType(3, 0), decimal.Decimal(-2)),
+        (Datatype.FLOAT64, 0.1, DecimalType(38, 20), decimal.Decimal("0.10000000000000000000")),
         (Datatype.FLOAT32, 1.04, DecimalType(10, 2), decimal.Decimal("1.04")),
         (Datatype.DATETIME_SEC, 8 * 10**18, DateType(), None),
         (Datatype.DATETIME_MS, 8 * 10**18, DateType(), None),

@@ -12,7 +12,7 @@ import pytest
 
 from pyqbeast import tiledb
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_array
+from pyqbeast.tiledb import VAR_NUM, ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from pyqbeast.tiledb.format.build import attribute_from_arrow
 from tests.tiledb.arrays import one_dimension, oracle, small_array
 
@@ -70,6 +70,16 @@ def test_texts_decimals_and_odd_floats_are_converted(tmp_path):
     first, second = tiledb.open_array(uri).read().to_pylist()
     assert (first["of_decimal"], first["of_text"], math.isnan(first["odd"])) == (1.5, True, True)
     assert (second["of_decimal"], second["of_text"], second["odd"]) == (-2.0, False, math.inf)
+
+
+def test_a_decimal_is_the_float_of_its_text(tmp_path):
+    """Arrow makes the one beside it, and a cell would not replace that of the same number."""
+    uri, eight = str(tmp_path / "a"), Decimal("8.54")
+    number = dimension("x", Datatype.FLOAT64, (0.0, 10.0), 1.0)
+    create_array(uri, ArraySchema((number,), (attribute("v", Datatype.FLOAT64, cell_val_num=2),)))
+    write_array(uri, pa.table({"x": [8.54], "v": [[1.0, 1.0]]}))
+    write_array(uri, pa.table({"x": pa.array([eight]), "v": pa.array([[eight, eight]])}))
+    assert tiledb.open_array(uri).read().to_pylist() == [{"x": 8.54, "v": [8.54, 8.54]}]
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):

@@ -65,7 +65,7 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
             f"column {field.name!r} is {field.datatype.name}, which is not converted: give bytes in that encoding"
         )
     try:
-        typed = array.cast(field.arrow_type)
+        typed = cast(array, field.arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InvalidInputError(
             f"column {field.name!r} does not convert to {field.arrow_type}: {error}"
@@ -98,13 +98,42 @@ def _plain(array: pa.Array) -> pa.Array:
 
 def leaves(array: pa.Array) -> pa.Array:
     """The values in the cells."""
-    while (
-        pa.types.is_list(array.type)
-        or pa.types.is_large_list(array.type)
-        or pa.types.is_fixed_size_list(array.type)
-    ):
+    while _is_list(array.type):
         array = array.flatten()
     return _plain(array)
+
+
+def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """The values in another type, of a float and a decimal the nearest one.
+
+    Arrow multiplies by a power of 10 or of 0.1 that no float is, and gives the float beside the one of 8.54. Texts give
+    the nearest.
+    """
+    given, wanted = _leaf(array.type), _leaf(target)
+    if (pa.types.is_floating(given) and pa.types.is_decimal(wanted)) or (
+        pa.types.is_decimal(given) and pa.types.is_floating(wanted)
+    ):
+        array = array.cast(_with_leaf(array.type, pa.string()))
+    return array.cast(target)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return any(
+        is_of(kind) for is_of in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    )
+
+
+def _leaf(kind: pa.DataType) -> pa.DataType:
+    return _leaf(kind.value_type) if _is_list(kind) else kind
+
+
+def _with_leaf(kind: pa.DataType, leaf: pa.DataType) -> pa.DataType:
+    """A type of lists with other values in the cells."""
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_with_leaf(kind.value_type, leaf), kind.list_size)
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_with_leaf(kind.value_type, leaf))
+    return pa.list_(_with_leaf(kind.value_type, leaf)) if _is_list(kind) else leaf
 
 
 def _loss(given: pa.Array, typed: pa.Array) -> str | None:
