@@ -18,7 +18,7 @@ from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 
 INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
-DATE, TIMESTAMP, DOUBLE = "DateDataType", "TimestampDataType", "DoubleDataType"
+DATE, TIMESTAMP, DOUBLE, FLOAT = "DateDataType", "TimestampDataType", "DoubleDataType", "FloatDataType"
 
 
 def write(
@@ -83,6 +83,39 @@ def test_a_wider_range_makes_a_new_revision_over_all():
     second = write(write(None, low=0, high=9), low=5, high=20)
     assert (second.id, second.timestamp, span(second)) == (2, 2, (0, 20))
     assert write(second, low=-3, high=-3).transformations[0].minimum == -3
+
+
+@pytest.mark.parametrize("types", [INT, LONG, TIMESTAMP, DOUBLE, FLOAT])
+def test_values_that_grow_with_each_write_make_few_revisions(types):
+    revision = write(None, low=0, high=9, types=types)
+    for batch in range(1, 10_000):
+        revision = write(revision, low=10 * batch, high=10 * batch + 9, types=types)
+        assert span(revision)[1] >= 10 * batch + 9
+    assert revision.id < 30
+    assert span(revision)[0] == 0, "room is where values have gone"
+    first = write(None, low=0, high=9, types=types)
+    assert span(write(first, low=10, high=19, types=types)) == (0, 19), "the first revisions are exact"
+
+
+@pytest.mark.parametrize(("types", "low", "high", "expected"), [
+    (INT, -(2**31), -5, (-(2**31), 2**31 - 10)),
+    (INT, 0, 2**31 - 5, (0, 2**31 - 1)),
+    (LONG, 2**62, 2**63 - 2, (2**62, 2**63 - 1)),
+    (DOUBLE, -1.7e308, 1.7e308, None),
+    (FLOAT, 0.0, 3e38, None),
+    (TIMESTAMP, 0, 250_000_000_000_000, (0, 253_402_300_799_999)),
+    (DATE, 0, 864_000_000, (0, 864_000_000)),
+])  # fmt: skip
+def test_room_ends_where_the_type_does(types, low, high, expected):
+    """Dates have none: their bounds are midnights, and a sum of two need not be one."""
+    half = low / 2 + high / 2 if types in (DOUBLE, FLOAT) else (low + high) // 2
+    before = replace(write(None, low=low, high=half, types=types), id=99)
+    line = write(before, low=low, high=high, types=types).transformations[0]
+    assert line.is_whole
+    assert line.minimum == low
+    assert line.maximum >= high
+    assert expected is None or (line.minimum, line.maximum) == expected
+    assert Linear.from_json(line.fields()) == line
 
 
 def test_nulls_then_one_value_then_nulls_then_another():

@@ -20,6 +20,10 @@ from pyqbeast.core.transform.column_spec import ColumnSpec
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.registry import transformer_for
 
+#: So many revisions of a table have the ranges of its rows to the letter, as in the Scala project. What goes on to grow
+#: after them, such as the times of a stream, gets room: each revision is a text in every commit that changes one.
+_EXACT_REVISIONS = 16
+
 
 def checked_cube_size(size: object, what: str) -> int:
     """The size, if it is a number of rows that a cube can have. Raises InvalidInputError, which calls it `what`."""
@@ -83,9 +87,10 @@ def evolve(
     """
     size = cube_size if cube_size is not None or current is None else current.cube_size
     size = checked_cube_size(size, "cubeSize")
+    kept = _kept(current, transformers)
     merged = tuple(
         _fitting(before, transformer, statistics.get(transformer.column, ColumnStatistics()), stated, rng)
-        for before, transformer in zip(_kept(current, transformers), transformers, strict=True)
+        for before, transformer in zip(kept, transformers, strict=True)
     )
     for transformer, transformation in zip(transformers, merged, strict=True):
         if transformation.is_empty:
@@ -96,6 +101,9 @@ def evolve(
     if changed == current and is_prunable:
         return current
     number = current.id + 1 if next_id is None else next_id
+    if number > _EXACT_REVISIONS:
+        roomy = tuple(after.roomier(before) for before, after in zip(kept, merged, strict=True))
+        changed = replace(changed, transformations=roomy)
     return replace(changed, id=number, timestamp=now_ms, hashed_as=None)
 
 

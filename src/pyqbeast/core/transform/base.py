@@ -75,6 +75,10 @@ class Transformation(ABC):
         """The transformation that fits the data of both. `rng` draws the stand-in for null if a new one is needed."""
         return self if other.is_empty else other
 
+    def roomier(self, than: Transformation) -> Transformation:
+        """The transformation with room for values yet to come, where it has outgrown another one and can have room."""
+        return self
+
     def borders(self) -> Sequence[float]:
         """The values of the column that it keeps, as numbers: those of dates are midnights of whoever wrote it."""
         return ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,7 +18,18 @@ from pyqbeast.core.format.constants import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from pyqbeast.core.format.json_text import compact_json
 from pyqbeast.core.format.jvm_text import first_java_random_double, string_hash
 from pyqbeast.core.format.stored_text import shown
-from pyqbeast.core.format.types import DOUBLE, FLOAT, INTEGER, INTEGRAL_TYPES, ORDERED_TYPES, Value, float32
+from pyqbeast.core.format.types import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    INTEGRAL_TYPES,
+    LONG,
+    ORDERED_TYPES,
+    TIMESTAMP,
+    Value,
+    float32,
+)
 from pyqbeast.core.transform.base import (
     BOUND_KEYS,
     ColumnStatistics,
@@ -28,6 +40,14 @@ from pyqbeast.core.transform.base import (
 from pyqbeast.core.transform.expressions import OUTSIDE, C, IndexedColumn
 from pyqbeast.core.transform.stored_fields import as_double, field, number, ordered_type
 
+#: How far room for values yet to come may reach: of moments, in milliseconds, from the year 1 to the year 9999.
+_FURTHEST = {
+    INTEGER: (INT_MIN, INT_MAX),
+    LONG: (LONG_MIN, LONG_MAX),
+    TIMESTAMP: (-62_135_596_800_000, 253_402_300_799_999),
+    FLOAT: (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max)),
+    DOUBLE: (-sys.float_info.max, sys.float_info.max),
+}
 #: Times this, the distance of the largest doubles is a double, and one divided by it is one with all its digits.
 _UNIT_OF_ALL = 2.0**-4
 #: The least power of two that one can be divided by.
@@ -156,6 +176,22 @@ class Linear(Transformation):
             value = self.minimum if other.value is None else other.value
             return spanning(self.data_type, min(self.minimum, value), max(self.maximum, value), rng)
         return self if other.is_empty else other
+
+    def roomier(self, than: Transformation) -> Transformation:
+        """See `Transformation.roomier`: as much again on each side that goes beyond the other range.
+
+        Dates have none, since their bounds are midnights.
+        """
+        if self.data_type == DATE or not isinstance(than, Linear) or than.data_type != self.data_type:
+            return self
+        lowest, highest = _FURTHEST[self.data_type]
+        width = self.maximum - self.minimum
+        low = max(self.minimum - width, lowest) if self.minimum < than.minimum else self.minimum
+        high = min(self.maximum + width, highest) if self.maximum > than.maximum else self.maximum
+        if self.data_type == FLOAT:
+            low, high = float32(low), float32(high)
+        roomy = replace(self, minimum=min(low, self.minimum), maximum=max(high, self.maximum))
+        return roomy if roomy.is_whole else self
 
 
 @dataclass(frozen=True, slots=True)
