@@ -49,6 +49,19 @@ def test_versions_and_times(tmp_path):
     assert pyqbeast.scan(tmp_path, np.int64(0)).version == 0
 
 
+def test_a_commit_is_found_by_the_millisecond_that_spark_tells_of_it(tmp_path):
+    """`DESCRIBE HISTORY` drops the fraction; seconds as a double round to the millisecond behind."""
+    indexed_table(tmp_path, NUMBERS)
+    commit(tmp_path, 1, remove("part-0.parquet"))
+    for version, nanoseconds in enumerate((1, 1_700_000_000_000_999_800)):
+        os.utime(tmp_path / "_delta_log" / f"{version:020d}.json", ns=(nanoseconds, nanoseconds))
+    moment = "2023-11-14T22:13:20.000Z"
+    assert [pyqbeast.scan(where, timestamp=moment).version for where in (tmp_path, f"file://{tmp_path}")] == [
+        1,
+        1,
+    ]
+
+
 def test_times_that_stand_in_commits_are_not_those_of_files(tmp_path):
     """Also of versions from before the table began to keep them."""
     indexed_table(tmp_path, NUMBERS)

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import datetime as dt
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -174,9 +175,13 @@ def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) ->
 
 
 def _modified(file_system: Any, path: str) -> int:  # noqa: ANN401 (fsspec's)
+    """When a file was written, in milliseconds without the fraction, as the JVM tells it."""
     unknown = (NotImplementedError, KeyError)
     try:
         with locations.storage_errors(f"looking when {path} was written", but_for=unknown):
+            if is_local(file_system):
+                # fsspec's time comes by a double of seconds, which may round to the next millisecond.
+                return os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 (there may be 100,000 files)
             modified = file_system.modified(path)
     except unknown as error:
         raise UnsupportedError(
