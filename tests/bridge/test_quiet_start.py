@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from pyqbeast.bridge.start import quiet_start
+from pyqbeast.core.errors import SessionError
 from tests.machine import RUNS_ONCE
 from tests.printed_code import README, ROOT, blocks_of
 
@@ -29,6 +32,16 @@ save(flights.where("id < 100"), table, columnsToIndex="day,delay,id")
 assert ids(load(spark, table).sample(0.5))
 assert holds(spark, table).optimize(revision=1).changed
 """
+
+
+def test_a_start_without_room_for_temporary_files(monkeypatch):
+    """PySpark learns from one of them where the JVM listens."""
+    conf = SimpleNamespace(set=lambda *_: None, getAll=list)
+    monkeypatch.setattr(quiet_start, "SparkConf", lambda: conf)
+    monkeypatch.setattr(quiet_start.SparkContext, "_gateway", None)
+    monkeypatch.setattr(tempfile, "tempdir", "/proc")
+    with pytest.raises(SessionError, match=r"Spark cannot be started \(.*'/proc/.*TMPDIR"):
+        quiet_start.start_jvm({})
 
 
 @pytest.mark.jvm

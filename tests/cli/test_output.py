@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast.cli import common, main
+from pyqbeast.cli import common, demo, main
 from pyqbeast.cli.app import app
 from pyqbeast.core.errors import SessionError
 from tests.scanning.tables import NUMBERS, indexed_table
@@ -46,6 +48,14 @@ def test_what_is_wrong_with_a_log_comes_before_a_spark_that_is_missing(pyqbeast,
     assert told.startswith(f"error: {commit}, line ")
     assert told.endswith("; Spark, which would tell more, cannot be started: Spark needs Java 17 or newer")
     assert pyqbeast("verify", path).stderr == "error: Spark needs Java 17 or newer\n"
+
+
+def test_a_demo_without_room_for_its_table(pyqbeast, monkeypatch):
+    monkeypatch.setattr(demo, "read_flights", lambda: None)
+    monkeypatch.setattr(tempfile, "tempdir", "/proc")
+    done = pyqbeast("demo")
+    assert done.exit_code == 1
+    assert re.fullmatch(r"error: there can be no folder .*'/proc/.*: name one by --path\n", done.stderr)
 
 
 def test_errors_of_an_estimate_name_options(pyqbeast, table):

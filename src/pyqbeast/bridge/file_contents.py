@@ -26,8 +26,7 @@ def files_on_disk(log: TableLog) -> tuple[list[FileOnDisk], list[tuple[str, int]
 
 def rows_of_footers(log: TableLog, files: Sequence[str]) -> dict[str, int | str]:
     """The rows of each data file, of which these are the locations, or why it cannot be read. One Spark job."""
-    with handed_over() as request, handed_over() as target:
-        request.write_text(json.dumps(files), "utf-8")
+    with handed_over(json.dumps(files)) as request, handed_over() as target:
         java(log.spark).verify.Footers.rowsTo(log.in_java, str(request), str(target))
         footers = json.loads(target.read_text("utf-8"))
     return {location: rows if problem is None else problem for location, rows, problem in footers}
@@ -45,8 +44,7 @@ def live_rows(log: TableLog, spark: SparkSession, files: Mapping[str, tuple[int,
     `files` tells for each path in the log the bytes of the file and how many of its rows are hidden, whatever the log
     says.
     """
-    with handed_over() as request:
-        request.write_text(json.dumps(files), "utf-8")
+    with handed_over(json.dumps(files)) as request:
         return DataFrame(
             java(spark).verify.FileContents.rows(log.in_java, spark._jsparkSession, str(request)), spark
         )

@@ -16,7 +16,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.profiler import AccumulatorProfilerCollector
 
 from pyqbeast.bridge.jars import bridge_jar
-from pyqbeast.core.errors import InvalidInputError, SessionError
+from pyqbeast.core.errors import InvalidInputError, SessionError, StorageError
 
 
 class _Package:
@@ -86,18 +86,43 @@ def session_of(context: SparkContext, in_java: Any) -> SparkSession:  # noqa: AN
 
 
 @contextlib.contextmanager
-def handed_over() -> Iterator[Path]:
+def handed_over(content: str = "") -> Iterator[Path]:
     """A file through which the JVM and Python hand each other what is large, deleted afterwards.
 
     A text of more than 8 KB takes 40 ms more over py4j's socket. The JVM sends it in parts, and each part waits until
     the one before is confirmed, which the operating system puts off.
+
+    Args:
+        content: what the JVM is to find in it.
+
+    Raises:
+        StorageError: there can be no such file, or it is gone when it is read.
     """
-    handle, name = tempfile.mkstemp(prefix="pyqbeast-")
-    os.close(handle)
+    with _temporary_file_errors():
+        handle, name = tempfile.mkstemp(prefix="pyqbeast-")
     try:
-        yield Path(name)
+        with _temporary_file_errors(), os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(content)
+        with _temporary_file_errors(name):
+            yield Path(name)
     finally:
-        Path(name).unlink()
+        with contextlib.suppress(OSError):  # all is done, and a cleaner may have taken the file
+            Path(name).unlink()
+
+
+@contextlib.contextmanager
+def _temporary_file_errors(name: str | None = None) -> Iterator[None]:
+    """Raises StorageError for what Python says of a temporary file: for any OSError, or for those that name it."""
+    try:
+        yield
+    except OSError as error:
+        if name is not None and str(error.filename) != name:
+            raise
+        folder = tempfile.tempdir or "the temporary folder"  # none is known where none can be used
+        raise StorageError(
+            f"a file in {folder} cannot be written or read ({error}); make room there, or start Python with TMPDIR "
+            "set to another folder"
+        ) from error
 
 
 def java_column(column: Column) -> Any:  # noqa: ANN401 (a py4j object)

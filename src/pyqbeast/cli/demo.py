@@ -18,7 +18,7 @@ from rich.table import Table
 import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.cli.flights import read_flights
-from pyqbeast.core.errors import TableExistsError
+from pyqbeast.core.errors import StorageError, TableExistsError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,7 @@ def demo(path: str | None, output: common.Output) -> None:
         raise TableExistsError(f"there is a table at {path} already: name another --path")
     with contextlib.ExitStack() as stack:
         rows = read_flights()
-        table_path = path or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "flights")
+        table_path = path or stack.enter_context(_temporary_path())
         console = Console()
         progress = stack.enter_context(_progress(console, output))
         with _step(progress, "starting Spark"):
@@ -67,6 +67,16 @@ def demo(path: str | None, output: common.Output) -> None:
             )
             console.print(_table(queries))
             console.print(next_steps(path), highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _temporary_path() -> Iterator[str]:
+    try:
+        folder = tempfile.TemporaryDirectory()
+    except OSError as error:
+        raise StorageError(f"there can be no folder for the table ({error}): name one by --path") from error
+    with folder as name:
+        yield str(Path(name, "flights"))
 
 
 def _queries(spark: SparkSession, path: str) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from pyqbeast.bridge.start import given_settings
+from pyqbeast.core.errors import SessionError
 
 #: Spark loads this module, and the JVM says so before anything can be set in it.
 _NOISE = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
@@ -48,6 +49,9 @@ def start_jvm(options: Mapping[str, Any]) -> None:
     """Starts the JVM of classic sessions, unless there is one, or Spark Connect is asked for.
 
     Windows has no `poll` of pipes: PySpark starts the JVM there, with all its lines.
+
+    Raises:
+        SessionError: there is no room for PySpark's temporary files, or no program can be run.
     """
     is_connect = (
         options.get("spark.remote")
@@ -70,9 +74,14 @@ def start_jvm(options: Mapping[str, Any]) -> None:
             with _jars_are_kept(options):
                 SparkContext._gateway = launch_gateway(conf, {"stderr": beginning})  # type: ignore[no-untyped-call]
             SparkContext._jvm = SparkContext._gateway.jvm
-        except BaseException:
+        except BaseException as error:
             os.close(beginning)
             lines.join(5)  # what the JVM had to say comes before the error
+            if isinstance(error, OSError):
+                raise SessionError(
+                    f"Spark cannot be started ({error}): it needs a folder for temporary files, as TMPDIR names it, "
+                    "and memory for another process"
+                ) from error
             raise
         os.close(beginning)
 
