@@ -318,11 +318,20 @@ def test_the_jvm_of_spark_submit_says_which_jars_it_has(held, told, no_jvm, monk
         sessions.configure(builder)
 
 
-def test_a_java_that_does_not_run(no_jvm, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (b"#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2; exit 1\n", r"Unable to .* Runtime\."),
+        (b"#!/bin/sh\nprintf 'Laufzeit f\\374r Java fehlt' >&2; exit 1\n", r"Laufzeit f\\xfcr Java fehlt"),
+        (b"\x7fELF of another machine", r"\[Errno \d+\] Exec format error: .*/bin/java'"),
+        (b"#!/nowhere/sh\n", r"\[Errno \d+\] No such file or directory: .*/bin/java'"),
+    ],
+)
+def test_a_java_that_does_not_run(no_jvm, monkeypatch, tmp_path, program, reason):
     stub = tmp_path / "bin" / "java"
     stub.parent.mkdir()
-    stub.write_text("#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2; exit 1\n")
+    stub.write_bytes(program)
     stub.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(SessionError, match=r"does not run: Unable to locate a Java Runtime\.; set JAVA_HOME"):
+    with pytest.raises(SessionError, match=rf"bin/java does not run: {reason}; set JAVA_HOME"):
         pyqbeast.configure(SparkSession.Builder())

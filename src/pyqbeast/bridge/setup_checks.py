@@ -54,14 +54,7 @@ def check_jvm() -> None:
     if command is None:
         where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
         raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
-    java_version = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
-    if java_version.returncode != 0:
-        # macOS has a java that only says where to get one.
-        reason = " ".join(java_version.stderr.split())
-        raise SessionError(
-            f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
-        )
-    version = re.search(r'version "(\d+)', java_version.stderr)
+    version = re.search(r'version "(\d+)', _told_by(command))
     if version and int(version[1]) < 17:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
     spark = minor(pyspark.__version__)
@@ -70,6 +63,21 @@ def check_jvm() -> None:
             f"Spark {spark} does not run on Java {_TOO_NEW} and newer, and {command} is Java {version[1]}; set "
             "JAVA_HOME to a Java 17 or 21"
         )
+
+
+def _told_by(command: str) -> str:
+    """What a Java tells of itself."""
+    try:
+        done = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, errors="backslashreplace", check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        # One for another machine cannot be started. macOS has a java that only says where to get one.
+        reason = str(error) if isinstance(error, OSError) else " ".join(error.stderr.split())
+        raise SessionError(
+            f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
+        ) from error
+    return done.stderr
 
 
 def _connect() -> None:
