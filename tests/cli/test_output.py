@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pyarrow as pa
 import pytest
@@ -48,6 +50,23 @@ def test_what_is_wrong_with_a_log_comes_before_a_spark_that_is_missing(pyqbeast,
     assert told.startswith(f"error: {commit}, line ")
     assert told.endswith("; Spark, which would tell more, cannot be started: Spark needs Java 17 or newer")
     assert pyqbeast("verify", path).stderr == "error: Spark needs Java 17 or newer\n"
+
+
+def test_a_demo_where_the_terminal_is_not_utf_8(monkeypatch, tmp_path):
+    """Its spinner is of Braille letters, and the table may lie in a folder with others."""
+    metrics = SimpleNamespace(file_count=1, cube_count=1, bytes=1, height=1, unindexed_share=0)
+    query = {"query": "all rows", "avg_dep_delay": 1, "files": 1, "bytes": 1, "rows_scanned": 1, "seconds": 1}
+    monkeypatch.setattr(demo, "read_flights", lambda: SimpleNamespace(num_rows=1))
+    monkeypatch.setattr(demo, "_queries", lambda *_: [query])
+    monkeypatch.setattr(common, "local_session", MagicMock())
+    table = SimpleNamespace(metrics=lambda: metrics)
+    monkeypatch.setattr(demo.pyqbeast, "QbeastTable", SimpleNamespace(for_path=lambda *_: table))
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
+    path = f"{tmp_path}/[b]\u4e2d"
+    done = CliRunner(charset="latin-1").invoke(app, ["demo", "--path", path])
+    assert done.exit_code == 0, done.exception
+    assert "starting Spark" in done.output
+    assert f"pyqbeast plot '{tmp_path}/[b]\\u4e2d'\n" in done.output
 
 
 def test_a_demo_without_room_for_its_table(pyqbeast, monkeypatch):

@@ -66,7 +66,7 @@ def demo(path: str | None, output: common.Output) -> None:
                 f"unindexed {metrics.unindexed_share:.0%}"
             )
             console.print(_table(queries))
-            console.print(next_steps(path), highlight=False, soft_wrap=True)
+            common.echo(next_steps(path))
 
 
 @contextlib.contextmanager
@@ -144,7 +144,9 @@ def next_steps(path: str | None) -> str:
 
 
 def _progress(console: Console, output: common.Output) -> Progress:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    # Dots are Braille letters, which only UTF-8 has.
+    spinner = "line" if console.options.ascii_only else "dots"
+    columns = (SpinnerColumn(spinner), TextColumn("{task.description}"), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=output == "json")
 
 
