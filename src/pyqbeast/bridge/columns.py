@@ -35,12 +35,12 @@ def row_weight(frame: DataFrame, columns: Sequence[str]) -> Column:
 
 
 def date_milliseconds(spark: SparkSession, date: Column) -> Column:
-    """Milliseconds since 1970 of a date's midnight in the JVM's own time zone (long), as the format counts them."""
+    """Milliseconds since 1970 of a date's midnight (long), in the time zone of the JVM that computes it."""
     return ClassicColumn(java(spark).expressions.Columns.dateMilliseconds(java_column(date)))
 
 
 def midnight_of(spark: SparkSession, day: dt.date) -> int:
-    """The same of one day."""
+    """The same of one day, by the driver's JVM."""
     return int(java(spark).expressions.Midnights.of((day - EPOCH_DAY).days))
 
 
