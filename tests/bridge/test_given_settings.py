@@ -131,14 +131,48 @@ def test_jars_of_the_command_line_do_not_take_the_place_of_the_bridge(defaults, 
     + [(master, None) for master in ("", "yarn", "spark://local:7077", "local-cluster[2,1,1024]")],
 )
 def test_a_local_master_has_the_cores_that_it_names(monkeypatch, master, cores):
-    monkeypatch.setattr(given_settings.os, "cpu_count", lambda: 5)
+    monkeypatch.setattr(given_settings, "_usable_cores", lambda: 5)
     assert given_settings.local_cores(master) == cores
 
 
-@pytest.mark.parametrize(("master", "partitions"), [("local", "1"), ("local[3]", "3"), ("yarn", None)])
-def test_jobs_of_delta_have_a_partition_for_each_core_of_a_local_master(defaults, master, partitions):
+@pytest.mark.parametrize(
+    ("limits", "cores"),
+    [
+        ({}, 8),
+        ({"cpu.max": "max 100000\n"}, 8),
+        ({"cpu.max": "250000 100000\n"}, 3),
+        ({"cpu.max": "1600000 100000\n"}, 8),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 8),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1),
+    ],
+)
+def test_cores_are_those_that_the_container_may_use(monkeypatch, tmp_path, limits, cores):
+    """As Java counts them, and so `local[*]`: the machine may have many more."""
+    (tmp_path / "cpu").mkdir()
+    for name, text in limits.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(given_settings, "_CGROUP", tmp_path)
+    monkeypatch.setattr(given_settings.os, "cpu_count", lambda: 128)
+    monkeypatch.setattr(given_settings.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    assert given_settings.local_cores("local[*]") == cores
+
+
+@pytest.mark.parametrize(
+    ("master", "partitions", "shuffled"),
+    [
+        ("local", "1", "16"),
+        ("local[3]", "3", "48"),
+        ("local[256]", "50", "200"),
+        ("yarn", None, None),
+    ],
+)
+def test_a_local_master_has_partitions_for_its_cores_and_no_more_than_without_us(
+    defaults, master, partitions, shuffled
+):
     defaults("")
-    assert configured(spark__master=master).get("spark.databricks.delta.snapshotPartitions") == partitions
+    options = configured(spark__master=master)
+    assert options.get("spark.databricks.delta.snapshotPartitions") == partitions
+    assert options.get(SHUFFLE) == shuffled
 
 
 @pytest.mark.parametrize(("master", "shipped"), [("local", 0), ("local[2]", 0), ("yarn", 1)])

@@ -26,12 +26,12 @@ CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
 #: What `CATALOG` is where nobody has set it: Spark 4.1 and later have a word for it.
 _NO_CATALOG = (None, "builtin")
 _when_attached: list[Callable[[SparkSession], None]] = []
-#: Settings of numbers of partitions. Their defaults are made for clusters and cost seconds for each operation of
-#: Delta's on one machine. On a local master they become the number of cores.
-_LOCAL_PARTITIONS = (
-    "spark.databricks.delta.snapshotPartitions",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism",
-)
+#: Settings of numbers of partitions, and their defaults. These are made for clusters and cost seconds for each
+#: operation of Delta's on one machine. On a local master they become the number of cores, if that is lower.
+_LOCAL_PARTITIONS = {
+    "spark.databricks.delta.snapshotPartitions": 50,
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": 10_000,
+}
 #: A core has so many partitions of a shuffle, as long as all have no more than Spark's default. Spark puts small ones
 #: together, and cannot cut large ones: with one a core, orders and their sixty million lines do not join in 4 GB, and
 #: with these they do: `python -m benchmarks.suite --only tpch:q03 --scale 10`.
@@ -100,10 +100,9 @@ def _configure(builder: SparkSession.Builder) -> None:
         defaults[_LOCAL_LOG_STORE] = _LOCAL_LOG_STORE_CLASS
     cores = given_settings.local_cores(str(options.get("spark.master", "")))
     if cores is not None:
-        shuffled = max(cores, min(_SHUFFLE_PARTITIONS_OF_CORE * cores, _MOST_SHUFFLE_PARTITIONS))
         local_settings = {
-            **dict.fromkeys(_LOCAL_PARTITIONS, str(cores)),
-            _SHUFFLE_PARTITIONS: str(shuffled),
+            **{key: str(min(cores, default)) for key, default in _LOCAL_PARTITIONS.items()},
+            _SHUFFLE_PARTITIONS: str(min(_SHUFFLE_PARTITIONS_OF_CORE * cores, _MOST_SHUFFLE_PARTITIONS)),
             _LOCAL_COMPRESSION: "false",
         }
         defaults |= {key: value for key, value in local_settings.items() if key not in options}

@@ -5,7 +5,9 @@ PySpark puts them together in the JVM. What `configure` adds to is needed before
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
 import os
 import re
 import shlex
@@ -22,6 +24,9 @@ ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 #: Where spark-submit or another gateway has started the JVM before this process, it is set.
 GATEWAY = "PYSPARK_GATEWAY_PORT"
 JARS = "spark.jars"
+_CGROUP = Path("/sys/fs/cgroup")
+#: The files in which Linux tells how long a container may use cores in what time, in cgroups of version 2 and of 1.
+_CPU_TIMES = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
 _PROPERTY = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", re.DOTALL)
 #: Arguments of spark-submit that stand for a setting.
@@ -42,7 +47,19 @@ def local_cores(master: str) -> int | None:
     local = _LOCAL.fullmatch(master)
     if local is None:
         return None
-    return os.cpu_count() or 1 if local[1] == "*" else int(local[1] or 1)
+    return _usable_cores() if local[1] == "*" else int(local[1] or 1)
+
+
+def _usable_cores() -> int:
+    """How many cores Java counts, and so `local[*]`: those that this process, and its container, may use."""
+    # macOS and Windows do not tell it, and have other containers.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for files in _CPU_TIMES:
+        with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+            quota, period = (int(word) for file in files for word in (_CGROUP / file).read_text().split())
+            if quota > 0:
+                cores = min(cores, math.ceil(quota / period))
+    return cores
 
 
 def configuration_folder() -> Path:
