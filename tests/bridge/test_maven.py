@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import resource
 import socket
 import stat
 import threading
@@ -39,7 +40,7 @@ def test_what_is_missing_or_altered_is_not_kept(repository):
         maven.fetch("org/b.jar", CHECKSUM)
     with pytest.raises(OSError, match="expected 0000; nothing was kept"):
         maven.fetch("org/a.jar", "0000")
-    assert not list(maven.cache_folder().iterdir())
+    assert not list(maven.cache_folder().glob("*"))
 
 
 def test_a_silent_repository_is_given_up(repository, monkeypatch):
@@ -75,7 +76,7 @@ def test_an_answer_that_is_none_is_not_kept(repository, monkeypatch, answer):
         with pytest.raises(OSError, match="cannot download"):
             maven.fetch("org/a.jar", CHECKSUM)
         thread.join()
-    assert not list(maven.cache_folder().iterdir())
+    assert not list(maven.cache_folder().glob("*"))
 
 
 def test_an_empty_name_is_none(repository, monkeypatch):
@@ -91,6 +92,19 @@ def test_a_cache_that_cannot_be_written_is_named(repository, monkeypatch):
         OSError, match=r"a\.jar/pyqbeast/jars, where they are kept, cannot be written .* XDG_CACHE"
     ):
         maven.fetch("org/a.jar", CHECKSUM)
+
+
+def test_a_disk_that_is_full_is_no_repository_out_of_reach(repository):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(JAR) - 1, limits[1]))
+    try:
+        with pytest.raises(
+            OSError, match=r"jars, where they are kept, cannot be written \(.*File too large.*XDG_CACHE"
+        ):
+            maven.fetch("org/a.jar", CHECKSUM)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(maven.cache_folder().glob("*"))
 
 
 def test_a_jar_that_cannot_be_read_is_named(repository):

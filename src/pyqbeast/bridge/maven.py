@@ -6,11 +6,11 @@ The build uses it for what the bridge is compiled against, the session for Delta
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import os
 import re
-import shutil
 import urllib.error
 import urllib.request
 import uuid
@@ -53,29 +53,29 @@ def fetch(where: str, checksum: str) -> Path:
     """
     target = cache_folder() / where.rsplit("/", 1)[-1]
     try:
-        if target.exists() and _sha256(target) == checksum:
+        if target.exists() and _sha256(target.read_bytes()) == checksum:
             return target
     except OSError as e:
         raise OSError(f"{target} cannot be read ({e}); set XDG_CACHE_HOME to another folder") from e
     repository, headers = _without_user(os.environ.get("PYQBEAST_MAVEN") or CENTRAL)
     url = f"{repository.rstrip('/')}/{where}"
+    jar = _downloaded(url, headers)
+    received = _sha256(jar)
+    if received != checksum:
+        raise OSError(f"{url} has SHA-256 {received}, expected {checksum}; nothing was kept")
     # Several users may share a cache, so it is a file as any other: one of `tempfile` nobody else may read.
     partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial.touch(exist_ok=False)
+        partial.write_bytes(jar)
+        partial.replace(target)
     except OSError as e:
         raise OSError(
             f"{target.parent}, where they are kept, cannot be written ({e}); set XDG_CACHE_HOME to a folder that can be"
         ) from e
-    try:
-        _download(url, headers, partial)
-        received = _sha256(partial)
-        if received != checksum:
-            raise OSError(f"{url} has SHA-256 {received}, expected {checksum}; nothing was kept")
-        partial.replace(target)
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
     return target
 
 
@@ -92,16 +92,14 @@ def _without_user(repository: str) -> tuple[str, dict[str, str]]:
     return match[1] + match[3], {"Authorization": f"Basic {base64.b64encode(both).decode()}"}
 
 
-def _download(url: str, headers: dict[str, str], target: Path) -> None:
+def _downloaded(url: str, headers: dict[str, str]) -> bytes:
     try:
         request = urllib.request.Request(url)
         for name, value in headers.items():
             request.add_unredirected_header(name, value)  # another host is not to know the password
-        with (
-            urllib.request.urlopen(request, timeout=_SECONDS_OF_SILENCE) as answer,
-            target.open("wb") as out,
-        ):
-            shutil.copyfileobj(answer, out)
+        with urllib.request.urlopen(request, timeout=_SECONDS_OF_SILENCE) as answer:
+            content: bytes = answer.read()
+            return content
     # urllib's errors are of the first class, and so are timeouts; a text that is no URL and an answer that breaks off
     # are of the others.
     except (OSError, ValueError, http.client.HTTPException) as e:
@@ -112,5 +110,5 @@ def _download(url: str, headers: dict[str, str], target: Path) -> None:
         ) from e
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _sha256(jar: bytes) -> str:
+    return hashlib.sha256(jar).hexdigest()
