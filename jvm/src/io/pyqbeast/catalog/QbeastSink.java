@@ -9,7 +9,7 @@ import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
-import io.pyqbeast.spark.RowOrder;
+import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import java.io.InterruptedIOException;
@@ -71,7 +71,7 @@ public final class QbeastSink implements Sink {
     RDD<InternalRow> computed = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd();
     Dataset<Row> rows =
         session.internalCreateDataFrame(
-            RowOrder.mayDecide(Frames.plan(data)) ? RowOrder.told(computed) : computed, data.schema(), false);
+            Recomputed.of(Frames.plan(data)).told(computed), data.schema(), false);
     rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       Door door = Door.writing(session, all.get("path"));

@@ -1,5 +1,6 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -21,16 +22,16 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
   private final Seq<Expression> computed;
   private final Seq<Attribute> output;
   private final RowFunction function;
-  private final boolean mayDiffer;
+  private final Recomputed recomputed;
 
-  /** @param mayDiffer whether rows that are computed once more may be others, if they come in another order */
+  /** @param recomputed what the rows of the child are then */
   public MapPartitionsWithExpressions(
-      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function, boolean mayDiffer) {
+      LogicalPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function, Recomputed recomputed) {
     this.child = child;
     this.computed = computed;
     this.output = output;
     this.function = function;
-    this.mayDiffer = mayDiffer;
+    this.recomputed = recomputed;
   }
 
   /** How Spark carries out the plan. */
@@ -41,7 +42,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
           ? ScalaInterop.seq(
               List.of(
                   new MapPartitionsWithExpressionsExec(
-                      planLater(rows.child), rows.computed, rows.output, rows.function, rows.mayDiffer)))
+                      planLater(rows.child), rows.computed, rows.output, rows.function, rows.recomputed)))
           : ScalaInterop.seq(List.of());
     }
   }
@@ -64,7 +65,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
 
   @Override
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new MapPartitionsWithExpressions(newChildren.head(), computed, output, function, mayDiffer);
+    return new MapPartitionsWithExpressions(newChildren.head(), computed, output, function, recomputed);
   }
 
   @Override
@@ -74,7 +75,7 @@ public final class MapPartitionsWithExpressions extends LogicalPlan {
 
   @Override
   public Object productElement(int n) {
-    return List.of(child, computed, output, function, mayDiffer).get(n);
+    return List.of(child, computed, output, function, recomputed).get(n);
   }
 
   @Override

@@ -1,6 +1,6 @@
 package io.pyqbeast.layout;
 
-import io.pyqbeast.spark.RowOrder;
+import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.api.java.function.FlatMapFunction;
@@ -22,16 +22,16 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
   private final Seq<Expression> computed;
   private final Seq<Attribute> output;
   private final RowFunction function;
-  private final boolean mayDiffer;
+  private final Recomputed recomputed;
 
-  /** @param mayDiffer whether rows that are computed once more may be others, if they come in another order */
+  /** @param recomputed what the rows of the child are then */
   public MapPartitionsWithExpressionsExec(
-      SparkPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function, boolean mayDiffer) {
+      SparkPlan child, Seq<Expression> computed, Seq<Attribute> output, RowFunction function, Recomputed recomputed) {
     this.child = child;
     this.computed = computed;
     this.output = output;
     this.function = function;
-    this.mayDiffer = mayDiffer;
+    this.recomputed = recomputed;
   }
 
   @Override
@@ -45,7 +45,7 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
           return each.apply(below, values::apply);
         };
     RDD<InternalRow> rows = child.execute();
-    return (mayDiffer ? RowOrder.told(rows) : rows).toJavaRDD().mapPartitions(body).rdd();
+    return recomputed.told(rows).toJavaRDD().mapPartitions(body).rdd();
   }
 
   @Override
@@ -60,7 +60,7 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MapPartitionsWithExpressionsExec(newChildren.head(), computed, output, function, mayDiffer);
+    return new MapPartitionsWithExpressionsExec(newChildren.head(), computed, output, function, recomputed);
   }
 
   @Override
@@ -70,7 +70,7 @@ public final class MapPartitionsWithExpressionsExec extends SparkPlan {
 
   @Override
   public Object productElement(int n) {
-    return List.of(child, computed, output, function, mayDiffer).get(n);
+    return List.of(child, computed, output, function, recomputed).get(n);
   }
 
   @Override

@@ -1,7 +1,7 @@
 package io.pyqbeast.layout;
 
 import io.pyqbeast.spark.Frames;
-import io.pyqbeast.spark.RowOrder;
+import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Shuffles;
 import java.util.ArrayList;
@@ -34,8 +34,8 @@ public final class RowShuffle {
     List<Expression> computed = new ArrayList<>();
     ScalaInterop.list(project.projectList()).forEach(column -> computed.add((Expression) column));
     RowPacker packer = new RowPacker(tree, data.schema());
-    boolean mayDiffer = RowOrder.mayDecide(project.child());
-    Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, packer, mayDiffer);
+    Recomputed recomputed = Recomputed.of(project.child());
+    Dataset<Row> packs = over(data, project.child(), computed, RowPacker.SCHEMA, packer, recomputed);
     Dataset<Row> gathered =
         tree.files() == 1 && SmallPlans.isSmall(data)
             ? packs.coalesce(1) // rows outside the revision's space are few or none, and need no file of their own
@@ -43,16 +43,16 @@ public final class RowShuffle {
     Dataset<Row> sorted = gathered.sortWithinPartitions("stretch");
     RowUnpacker unpacker = new RowUnpacker(data.schema().length(), tree.endsOfParts());
     // The order of packs decides nothing: the shuffle has what there is to tell of rows that may differ.
-    return over(data, Frames.plan(sorted), List.of(), data.schema(), unpacker, false);
+    return over(data, Frames.plan(sorted), List.of(), data.schema(), unpacker, Recomputed.SAME);
   }
 
   private static Dataset<Row> over(
       Dataset<Row> data, LogicalPlan child, List<Expression> computed, StructType schema, RowFunction function,
-      boolean mayDiffer) {
+      Recomputed recomputed) {
     List<Attribute> output = new ArrayList<>(ScalaInterop.list(DataTypeUtils.toAttributes(schema)));
     return Frames.of(
         data.sparkSession(),
         new MapPartitionsWithExpressions(
-            child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function, mayDiffer));
+            child, ScalaInterop.seq(computed), ScalaInterop.seq(output), function, recomputed));
   }
 }
