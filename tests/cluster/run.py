@@ -29,6 +29,8 @@ from tests.cluster.tables import (
     session,
 )
 
+#: Each runs one task at a time.
+WORKERS = 2
 #: What Spark calls the stage that writes files.
 WRITING = "writeFiles"
 #: Stages of an append that read its rows: one looks at them, one sends them to their files.
@@ -39,7 +41,7 @@ def main() -> None:
     """Exits with an error where anything does not hold."""
     with tempfile.TemporaryDirectory(prefix="pyqbeast-cluster-") as name:
         folder = Path(name)
-        with Cluster(folder, workers=2) as cluster:
+        with Cluster(folder, workers=WORKERS) as cluster:
             with session(cluster.master, folder) as spark:
                 check(spark, cluster, folder / "table")
                 lose_in_each_stage(spark, cluster, folder / "losses")
@@ -55,14 +57,15 @@ def check(spark: SparkSession, cluster: Cluster, place: Path) -> None:
     holds(spark, path, ROWS)
     print("written on two workers")
 
+    # Behind a shuffle rows come in another order when they are computed once more, and are the same rows.
     killer = Killer(cluster, place)
     killer.start()
-    save(rows(spark, ROWS), path)
+    save(rows(spark, ROWS).repartition(8, "id"), path)
     killer.written.set()
     killer.join()
     assert killer.killed, "no executor was killed while the write ran"
     holds(spark, path, 2 * ROWS)
-    print("appended, and one executor killed meanwhile")
+    print("appended, and one executor killed behind the first file")
 
     rows(spark, 2 * ROWS, 1_000).write.format("delta").mode("append").save(path)
     assert pyqbeast.QbeastTable.for_path(spark, path).optimize(0).changed
@@ -131,7 +134,7 @@ def lose_drivers(cluster: Cluster, folder: Path) -> None:
 
 
 class Killer(threading.Thread):
-    """Kills an executor as soon as the write makes its first file."""
+    """Kills an executor as soon as a file of the write is whole: there is one more than workers."""
 
     def __init__(self, cluster: Cluster, place: Path) -> None:
         super().__init__(daemon=True)
@@ -143,7 +146,7 @@ class Killer(threading.Thread):
 
     def run(self) -> None:
         while not self.written.is_set():
-            if self._files() - self._before:
+            if len(self._files() - self._before) > WORKERS:
                 self._cluster.kill_an_executor()
                 self.killed = not self.written.is_set()
                 return

@@ -24,6 +24,7 @@ from tests.table.help import (
     rows_2d,
     save,
     save_copy,
+    since_spark,
 )
 from tests.table.relogged import relogged
 
@@ -356,3 +357,48 @@ def test_rows_of_a_stream_that_may_come_out_otherwise(spark, table_path, levels,
     writer = rows.dropDuplicates(["name"]).writeStream.format("qbeast").options(**options)
     writer.trigger(availableNow=True).start(table_path).awaitTermination()
     assert set(levels) == {"INDETERMINATE"}
+
+
+@pytest.fixture
+def laid_out(monkeypatch):
+    """The rows that each write hands to Delta, in the session of the write."""
+    handed = []
+    write = bridge.Transaction.write
+
+    def seen(transaction, *arguments):
+        write(transaction, *arguments)
+        field = transaction._java.getClass().getSuperclass().getDeclaredField("laidOut")
+        field.setAccessible(True)
+        handed.append(field.get(transaction._java))
+
+    monkeypatch.setattr(bridge.Transaction, "write", seen)
+    return handed
+
+
+def last_shuffle(rows):
+    """What Spark knows of the last shuffle on the way to rows."""
+    dependency = rows.dependencies().head()
+    is_shuffle = dependency.getClass().getSimpleName() == "ShuffleDependency"
+    return dependency if is_shuffle else last_shuffle(dependency.rdd())
+
+
+@since_spark("4.2", "tells by checksums whether rows have come out otherwise")
+@pytest.mark.parametrize(
+    ("given", "checked"),
+    [
+        (lambda rows: rows.groupBy("a").count(), False),
+        (lambda rows: rows.join(rows.select("id", (F.col("a") + 1).alias("c")), "id").drop("name"), False),
+        (lambda rows: rows.withColumn("name", F.udf(lambda number: str(number))("id")), True),
+        (lambda rows: rows.limit(400), True),
+    ],
+)
+def test_only_rows_that_may_come_out_otherwise_are_checked_for_it(
+    spark, table_path, laid_out, given, checked
+):
+    """The same rows have other bytes when they come in another order, and a sound write would end."""
+    rows = given(rows_2d(spark, 1_000).repartition(3, "id"))
+    with under(spark, {"spark.sql.adaptive.enabled": "false", "spark.sql.files.maxRecordsPerFile": "100"}):
+        save(rows, table_path, columnsToIndex="a")
+        (written,) = laid_out
+        shuffle = last_shuffle(written.queryExecution().toRdd())
+    assert shuffle.checksumMismatchFullRetryEnabled() == checked

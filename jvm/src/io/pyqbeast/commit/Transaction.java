@@ -16,6 +16,7 @@ import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
+import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.SessionCopy;
 import io.pyqbeast.spark.Snapshots;
@@ -63,6 +64,13 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
   private static final String PAGE_ROWS = "parquet.page.row.count.limit";
+
+  /**
+   * Whether Spark (4.2 by itself, 4.1 where it is told) starts a stage from the beginning, or fails once a file is written, where
+   * a lost part of a shuffle has other bytes when it is computed once more. The rows are packed for their shuffle in the
+   * order in which they come, so that the same rows may well have other bytes.
+   */
+  private static final String STARTS_AGAIN = "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch";
 
   private final Door door;
   private Seq<Action> actions = ScalaInterop.seq(List.of());
@@ -239,6 +247,9 @@ public final class Transaction extends LaidOutTransaction {
     active(
         () -> {
           try (SessionCopy own = ownSession(pageRows)) {
+            if (query != null && Recomputed.isSettled(query)) {
+              own.session().conf().set(STARTS_AGAIN, "false");
+            }
             writeIn(own.session(), data, mode, given);
           }
           return null;

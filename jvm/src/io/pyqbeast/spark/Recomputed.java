@@ -52,6 +52,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Tail;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.TypedFilter;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.DoubleType;
 import scala.Enumeration;
 import scala.Function2;
@@ -103,6 +104,13 @@ public enum Recomputed {
       return BY_CHANCE;
     }
     return LogicalPlans.isAnyNode(rows, node -> isOrdered(node) || isAny(node, Recomputed::isByOrder)) ? BY_ORDER : SAME;
+  }
+
+  /** Whether rows are the same in any order and nobody's code but Spark's makes them, so that none is believed of this. */
+  public static boolean isSettled(LogicalPlan rows) {
+    return of(rows) == SAME
+        && !LogicalPlans.isAnyNode(
+            rows, node -> node instanceof LogicalRDD || isAny(node, part -> part instanceof UserDefinedExpression));
   }
 
   private static boolean isFunction(LogicalPlan node) {
