@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from pyqbeast.core.problems import READABLE
 from pyqbeast.table.options import WriteOptions
 from pyqbeast.table.write import writer as writing
 from tests.faults import COMMITTED
+from tests.spark_session import under
 from tests.table.help import BOUNDS, count, holds, ids, load, rows_2d, run_stream, save
 from tests.table.legacy import SMALL, small_copy_of
 
@@ -314,6 +316,55 @@ def test_what_fails_before_the_commit_leaves_nothing(spark, faults, table, more)
     faults.clear()
     save(more, table)
     assert len(files_of(table)) <= len(before) + 4
+
+
+@pytest.fixture
+def file_by_file(spark):
+    """Files of 20 rows at most, of which some are there when another one fails."""
+    with under(spark, {"spark.sql.files.maxRecordsPerFile": "20"}):
+        yield
+
+
+def leaves(path, before):
+    """Tasks that still ran when the write failed delete their files a little later."""
+    for _ in range(30):
+        if files_of(path) == before:
+            return
+        time.sleep(0.1)
+    assert files_of(path) == before
+
+
+def test_files_go_with_the_write_that_fails_behind_them(spark, faults, table, file_by_file):
+    """Tasks had ended whose files are whole, and one fails in its own."""
+    spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES (delta.enableDeletionVectors = false)")
+    before = files_of(table)
+    rows = rows_2d(spark, 400, first=1_000)
+    indexed = QbeastTable.for_path(spark, table)
+    for change in (
+        lambda: save(rows, table, cubeSize=None),
+        lambda: optimize_all(spark, table),
+        lambda: indexed.delete("id % 2 = 0"),
+    ):
+        faults.fail("create", r"\.parquet$", k=6, when="half")
+        with pytest.raises(StorageError, match=r"disk is on fire.*as it was"):
+            change()
+        assert faults.failed
+        faults.clear()
+        leaves(table, before)
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT few CHECK (id <> 1399)")
+    with pytest.raises(Exception, match="CHECK constraint few"):
+        save(rows, table, cubeSize=None)
+    leaves(table, before)
+
+
+def test_an_error_is_told_though_the_files_behind_it_cannot_be_deleted(
+    spark, faults, table, more, file_by_file
+):
+    faults.fail("delete", r"\.parquet$", onwards=True)
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT few CHECK (id <> 1099)")
+    with pytest.raises(Exception, match="CHECK constraint few"):
+        save(more, table)
+    assert faults.failed
 
 
 def test_each_step_on_the_way_says_what_became_of_the_table(spark, faults, scattered):

@@ -4,6 +4,8 @@ import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.parquet.FilesOfJob;
+import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
 import io.pyqbeast.statistics.StatisticsOfJob;
@@ -39,6 +41,7 @@ import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.constraints.Constraint;
+import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.delta.util.FileNames;
@@ -196,6 +199,12 @@ class SureTransaction extends OptimisticTransaction {
     Seq<FileAction> files = super.writeFiles(data, given, isOptimize, constraints);
     newFiles.addAll(ScalaInterop.list(files));
     return files;
+  }
+
+  /** What this has written goes with the job that fails. */
+  @Override
+  public DelayedCommitProtocol getCommitter(Path folder) {
+    return new FilesOfJob(folder.toString(), DeltaWrites.lengthOfFolders(this), deltaDataSubdir());
   }
 
   private <T> T sure(Door.Body<T> commit, LongFunction<T> result) {

@@ -5,25 +5,19 @@ import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.parquet.hadoop.ParquetOutputFormat;
 import org.apache.parquet.hadoop.api.WriteSupport;
 import org.apache.spark.sql.delta.DeltaParquetWriteSupport;
-import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport;
 import scala.Option;
 
 /**
- * Delta's commit protocol, which gives names to the files that tasks write. Spark asks it for a name just before it
- * opens the file with the settings of the same task, so here these settings are changed: {@link PartWriter} takes the
- * place of Spark's writer of rows, and {@link DeltaPartWriter} that of Delta's. Files of any other writer get no parts.
+ * Spark asks for the name of a file just before it opens the file with the settings of the same task, so here these settings
+ * are changed: {@link PartWriter} takes the place of Spark's writer of rows, and {@link DeltaPartWriter} that of Delta's. Files
+ * of any other writer get no parts.
  */
-public final class PartedFiles extends DelayedCommitProtocol {
+public final class PartedFiles extends FilesOfJob {
   private static final long serialVersionUID = 1L;
 
-  /**
-   * @param path the table
-   * @param prefix length of a random folder of each file
-   * @param folder of all files in the table
-   */
-  public PartedFiles(String path, Option<Object> prefix, Option<String> folder) {
-    super("delta", path, prefix, folder);
+  public PartedFiles(String table, Option<Object> prefix, Option<String> folder) {
+    super(table, prefix, folder);
   }
 
   @Override
