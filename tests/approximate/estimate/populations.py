@@ -136,6 +136,7 @@ def population(name: str) -> Population:
         "bent": 50_000,
         "rare": 1_200,
         "cl": 50_000,
+        "spikes": 390_000,
     }.get(name, 200_000)
 
     def zipf(power: float, most: int) -> np.ndarray:
@@ -153,6 +154,8 @@ def population(name: str) -> Population:
     rows = len(key)
     if name == "norm":
         y = rng.normal(3, 1, rows)
+    elif name == "spikes":
+        y = np.where(key < 160, 81, rng.uniform(-0.7, 2.7, rows))
     elif name == "par":
         y = 1 + rng.pareto(1.5, rows)
     elif name in ("ln1", "rare", "bent"):

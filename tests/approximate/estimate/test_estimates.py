@@ -69,6 +69,16 @@ def test_a_value_or_key_that_could_hide_is_a_heavy_tail():
     assert status(state, COUNT, KnownBounds(10_000)) == Status.HEAVY_TAIL
 
 
+def test_what_could_hide_may_move_the_value_by_as_much_as_the_bounds_allow_on_one_side():
+    """Three rows not seen, of the largest value, beside a margin of 0.07 on either side."""
+    state = sample(Y)
+    margin = estimate(state, AVG, 0.1).margin[0]
+    for share, expected in ((0.9, Status.BOUNDED), (1.1, Status.HEAVY_TAIL)):
+        beyond_seen = share * margin * len(Y) / 3
+        known = KnownBounds(1, {"y": (Y.min(), Y.max() + beyond_seen)})
+        assert status(state, AVG, known) == expected
+
+
 def test_a_large_key_is_a_heavy_tail_though_nothing_bounds_the_column():
     """Such as the null that a fifth of the rows have: all of them come with one weight."""
     state, total = sample(Y), Aggregate("sum", ("y",))

@@ -117,6 +117,17 @@ def test_all_rows_do_not_make_it_exact():
     assert found.low[0] <= 4_999 <= found.high[0]
 
 
+@pytest.mark.parametrize(("key_rows", "expected"), [(60, Status.BOUNDED), (80, Status.HEAVY_TAIL)])
+def test_a_key_not_seen_may_move_the_share_below_by_as_much_as_its_bounds_allow_on_one_side(
+    key_rows, expected
+):
+    """Of 10,000 rows the share is told to 0.01 on either side, by which three keys of 70 rows move it."""
+    rng, grid = np.random.default_rng(3), np.linspace(0.4, 0.6, 41)
+    aggregate, state = one_group(0.5, rng.random(10_000), grid)
+    found = estimate(state, aggregate, 0.01, known=KnownBounds(key_rows), grid=grid[None])
+    assert found.status[0] == expected
+
+
 def test_few_keys_give_no_percentile():
     grid = np.linspace(0.9, 1, 41)
     aggregate, state = one_group(0.99, np.linspace(0, 1, 1_000), grid)

@@ -91,7 +91,7 @@ class Estimates:
         high: upper bound, NaN where there is none.
         status: `Status` codes.
         keys: about how many distinct keys the estimate rests on.
-        unseen: how far keys that the sample may have missed can move the value, in widths of the bounds; NaN
+        unseen: how far keys that the sample may have missed can move the value, in half widths of the bounds; NaN
             where nothing tells.
         noise: how far the rounding of sums may have moved the value, beyond its own last digits.
     """
@@ -207,9 +207,10 @@ def _from_sums(
                 population,
                 lambda term: several * sums.reach(term, population, possible.__getitem__),
             )
-        # If no rows can have been missed, they move nothing, even bounds of width 0.
+        # If no rows can have been missed, they move nothing, even bounds of width 0. They move the value to one side,
+        # where it has half of the width: of samples without any of the rare keys that matter all have narrow bounds.
         off = np.where(missed <= 0, 0.0, missed_keys(share, confidence) * missed) + by_products
-        unseen = np.where(off <= 0, 0.0, off / (high - low))
+        unseen = np.where(off <= 0, 0.0, 2 * off / (high - low))
     # Without the bounds of a column, the largest key can be found too large, but not small enough.
     if any(known.span(column) is None for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
@@ -317,7 +318,7 @@ def _percentile(
     with np.errstate(all="ignore"):
         rows = sampled[..., 0].sum(axis=1) / share
         missed = ((known.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
-        unseen = missed_keys(share, confidence) * missed / (2 * percentile.half_share)
+        unseen = missed_keys(share, confidence) * missed / percentile.half_share
     # Counts below thresholds never give the exact percentile, so the share stays below 1 even if all rows were
     # read.
     below_all = np.minimum(share, np.nextafter(1, 0))
