@@ -170,6 +170,17 @@ def test_a_correlation_of_rows_that_lie_on_a_line_is_upset_by_few_others():
         assert estimate(sample(x, b, [corr]), corr, 0.1, known=known).status[0] == expected
 
 
+@pytest.mark.parametrize("usual", [(0, 0), (1, 1), (0, 1), (-0.1, 7)])
+@pytest.mark.parametrize(("together", "expected"), [(0, Status.FEW_KEYS), (200, Status.SAMPLE_ONLY)])
+def test_a_correlation_of_rare_flags_rests_on_the_rows_that_have_both(usual, together, expected):
+    """Of these flags some 1.3 rows in 13,000 have both by chance, and a sample of none has the narrowest bounds."""
+    is_a, is_b = np.zeros((2, 13_000), dtype=bool)
+    is_a[:300] = is_b[300 - together : 600 - together] = True
+    a, b = (np.where(is_rare, 1 - 2 * most, most) for is_rare, most in zip((is_a, is_b), usual, strict=True))
+    corr = Aggregate("corr", ("a", "b"))
+    assert estimate(sample(a, b, [corr]), corr, 0.01).status[0] == expected
+
+
 def test_all_rows_give_the_exact_number():
     found = estimate(sample(A, B, [RATIO]), RATIO, 1.0)
     assert found.low[0] == found.high[0] == found.value[0] == pytest.approx(A.sum() / B.sum())

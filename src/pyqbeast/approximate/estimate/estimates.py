@@ -220,6 +220,9 @@ def _from_sums(
     }
     with np.errstate(all="ignore"):
         keys = sums.keys(spans, is_known)
+        if key_rows is None:
+            # What rows not seen can move was not asked above.
+            keys = np.minimum(keys, sums.keys_off_both(spans))
     # The sample says nothing of a quotient whose divisor may be 0.
     keys = np.where(np.isinf(widened), 0.0, keys)
     few = keys < requested.min_keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -148,6 +149,31 @@ class PartSums:
             rounded = moved(self.term, values, [_ROUNDED * rows * np.abs(each) for each in values])
             found.append(_unlike_most(rows, combined(self.term, values), rounded))
         return np.asarray(np.min(found, axis=0))
+
+    def keys_off_both(self, spans: Mapping[str, FloatArray]) -> FloatArray:
+        """About how many keys [group] differ from most rows in both columns of a correlation; infinite for many.
+
+        Of two rare flags the correlation hangs on the few rows that have both, and a sample without one tells nothing
+        of them. Most rows may have 0, the least or the largest value: products of what lies beyond are 0 there.
+
+        Args:
+            spans: smallest and largest value [group, 2] of each column in the rows read.
+        """
+        found = np.full(len(self.sampled), np.inf)
+        for part, cut, origins in zip(self._parts, self._cuts, self._origins, strict=True):
+            if part.kind != "corr":
+                continue
+            rows, x, y, _, _, xy = np.moveaxis(self.sampled[..., cut], -1, 0)
+            usual = [
+                np.column_stack([np.zeros(len(origins)), spans[column]]).T[..., None] - origin[:, None]
+                for column, origin in zip(part.columns, origins.T, strict=True)
+            ]
+            largest = [np.abs(points).max(axis=0) for points in usual]
+            rounded = 8 * _ROUNDED * rows * largest[0] * largest[1]
+            for first, second in itertools.product(*usual):
+                beyond = (xy - second * x - first * y) / rows + first * second
+                found = np.minimum(found, _unlike_most(rows, beyond, rounded))
+        return found
 
 
 def _summed(part: Aggregate) -> list[tuple[str, int]]:
