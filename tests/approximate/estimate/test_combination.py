@@ -101,7 +101,7 @@ def test_products_move_a_term_by_no_more_than_is_said_beyond_its_slopes(
     term, first, second, by_first, by_second
 ):
     values, by = (np.array(pair)[:, None] for pair in ((first, second), (by_first, by_second)))
-    beyond = curved(term, values, lambda inner: moved(inner, values, np.abs(by)))[0]
+    beyond = curved(term, values, lambda inner: moved(inner, values, np.abs(by)), [np.zeros(1)] * 2)[0]
     straight = combined(term, values)[0] + np.sum(np.array(slopes(term, values)) * by)
     found = combined(term, values + by)[0]
     assert abs(found - straight) <= beyond + 1e-9 * (abs(found) + abs(straight) + beyond)
@@ -225,6 +225,26 @@ def test_bounds_of_a_product_hold_however_near_to_zero_its_factors_are(deviation
     """A thousand samples of 1,000 keys; the average is so many times off as chance puts that of a sample."""
     a = np.random.default_rng(7).normal(2 + deviation / np.sqrt(1_000), 1, (1_000, 1_000))
     assert share_held(off_by(2.0), deviation**2 / 1_000, a=a) >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["var_pop", "stddev_samp"])
+def test_bounds_of_a_spread_hold_where_the_squares_do_not_vary(kind):
+    """Of flags that half of the rows have, or nearly so: the error of the average is all that is left."""
+    rng, keys = np.random.default_rng(11), 20_000
+    chance = 0.5 + 0.75 / np.sqrt(keys)
+    spread = Aggregate(kind, ("a",))
+    state = State.empty(axes_for([spread]), [(each,) for each in range(1_000)])
+    rows = rng.poisson(keys / 128, state.sums.shape[:2])
+    flags = rng.binomial(rows, chance)
+    for at, moment in enumerate(state.axes.moments):
+        state.sums[..., at] = flags if any(moment.powers) else rows
+    variance = chance * (1 - chance)
+    truth = variance if kind == "var_pop" else np.sqrt(variance)
+    twice = Combination((spread,), Operation("*", Part(0), 2.0))
+    for requested, value in ((spread, truth), (twice, 2 * truth)):
+        found = estimate(state, requested, 0.01)
+        assert np.mean((found.low <= value) & (value <= found.high)) >= 0.94
 
 
 MEANS = (MEAN, Aggregate("avg", ("b",)))

@@ -286,7 +286,12 @@ def moved(term: Term, values: Sequence[FloatArray], parts: Sequence[FloatArray])
 
 
 def curved(
-    term: Term, values: Sequence[FloatArray], moves: Callable[[Term], FloatArray], *, is_whole: bool = True
+    term: Term,
+    values: Sequence[FloatArray],
+    moves: Callable[[Term], FloatArray],
+    bent: Sequence[FloatArray],
+    *,
+    is_whole: bool = True,
 ) -> FloatArray:
     """How far [...] products and quotients within the term move it beyond what their slopes tell.
 
@@ -299,13 +304,16 @@ def curved(
         term: how the parts are combined.
         values: of the parts.
         moves: how far [...] a term within it moves by its slopes.
+        bent: how far [...] each part moves beyond those of its own formula.
         is_whole: whether it is the whole term, but for constants.
     """
+    if isinstance(term, Part):
+        return bent[term.number]
     if not isinstance(term, Operation):
         return np.zeros_like(values[0])
     beside_constant = is_whole and (isinstance(term.left, float) or isinstance(term.right, float))
-    of_left = curved(term.left, values, moves, is_whole=beside_constant)
-    of_right = curved(term.right, values, moves, is_whole=beside_constant and term.sign != "/")
+    of_left = curved(term.left, values, moves, bent, is_whole=beside_constant)
+    of_right = curved(term.right, values, moves, bent, is_whole=beside_constant and term.sign != "/")
     if term.sign in "+-":
         return of_left + of_right
     left, right = (np.abs(combined(side, values)) for side in (term.left, term.right))

@@ -23,6 +23,7 @@ from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import missed_keys
 from pyqbeast.approximate.estimate.interval import (
     MOST_CONFIDENCE,
+    Statistic,
     bounds,
     bounds_of_few,
     distinct_keys,
@@ -244,16 +245,18 @@ def _from_sums(
 def _off_by_products(sums: PartSums, term: Term, share: FloatArray, confidence: float) -> FloatArray:
     """How far [group] a term may be off beyond bounds that take the other factor of each factor for exact.
 
-    They are of no width where both factors are near 0, as that of (avg(x) - 5) * (avg(x) - 5) is.
+    They are of no width where both factors are near 0, as that of (avg(x) - 5) * (avg(x) - 5) is, and where the squares
+    of all rows are alike, as those of flags that half of them have are: a variance holds the square of an average.
     """
 
-    def half_width(factor: Term) -> FloatArray:
-        value, influence = leave_out(sums.of(factor), sums.sampled, share)
+    def half_width(statistic: Statistic) -> FloatArray:
+        value, influence = leave_out(statistic, sums.sampled, share)
         low, high = bounds(value, influence, share, confidence)
         return np.maximum(value - low, high - value)
 
     with np.errstate(all="ignore"):
-        return sums.curved(term, sums.sampled.sum(axis=1) / share[:, None], half_width)
+        population = sums.sampled.sum(axis=1) / share[:, None]
+        return sums.curved(term, population, lambda factor: half_width(sums.of(factor)), half_width)
 
 
 def _widened_by_divisors(sums: PartSums, share: FloatArray, confidence: float) -> FloatArray:

@@ -27,6 +27,8 @@ class Formula:
             values in the span (about the centres, like the sums) can move the value.
         noise: sums [group, moment] to [group], how far the rounding of sums may have moved the value; None where it is
             no more than that of the value itself.
+        bent: (sums [group, moment], margin [group]) to [group], how far the value is off beyond what slopes tell where
+            the average of its column is off by the margin; None where it is by nothing to speak of.
         min_keys: distinct keys that a bound needs.
         lowest, highest: between them lies every possible value.
     """
@@ -35,6 +37,7 @@ class Formula:
     value: Callable[[FloatArray, FloatArray], FloatArray]
     reach: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
     noise: Callable[[FloatArray], FloatArray] | None = None
+    bent: Callable[[FloatArray, FloatArray], FloatArray] | None = None
     min_keys: int = FEW_KEYS
     lowest: float = -np.inf
     highest: float = np.inf
@@ -110,6 +113,16 @@ def _reach_corr(sums: FloatArray, span: FloatArray, centres: FloatArray) -> Floa
     return np.asarray((1 + np.abs(_corr(sums, centres))) / 2 * scaled / rows)
 
 
+def _bent_variance(sums: FloatArray, margin: FloatArray) -> FloatArray:
+    """The square of the average that it holds, which is all where the squares of all rows are alike."""
+    return np.asarray(margin**2)
+
+
+def _bent_stddev(sums: FloatArray, margin: FloatArray) -> FloatArray:
+    stddev = _stddev(0)(sums, sums)
+    return np.where(stddev > 0, margin**2 / (2 * stddev), margin)
+
+
 def _noise_of(squares: FloatArray, rows: FloatArray) -> FloatArray:
     """How far a sum of squares may be off: each addition rounds, to either side. Infinite where it has overflowed."""
     steps = np.sqrt(np.maximum(rows, _FEWEST_ROUNDINGS))
@@ -153,11 +166,19 @@ FORMULAS = {
     "count_distinct": Formula(_COUNT, _count, _reach_count, lowest=0),
     "sum": Formula(_FIRST, _sum, _reach_sum),
     "avg": Formula(_FIRST, _avg, _reach_avg),
-    "var_samp": Formula(_SECOND, _variance(1), _reach_variance, _noise_variance, MANY_KEYS, lowest=0),
-    "var_pop": Formula(_SECOND, _variance(0), _reach_variance, _noise_variance, MANY_KEYS, lowest=0),
-    "stddev_samp": Formula(_SECOND, _stddev(1), _reach_stddev, _noise_stddev, MANY_KEYS, lowest=0),
-    "stddev_pop": Formula(_SECOND, _stddev(0), _reach_stddev, _noise_stddev, MANY_KEYS, lowest=0),
-    "corr": Formula(_PAIR, _corr, _reach_corr, _noise_corr, MANY_KEYS, lowest=-1, highest=1),
+    "var_samp": Formula(
+        _SECOND, _variance(1), _reach_variance, _noise_variance, _bent_variance, MANY_KEYS, lowest=0
+    ),
+    "var_pop": Formula(
+        _SECOND, _variance(0), _reach_variance, _noise_variance, _bent_variance, MANY_KEYS, lowest=0
+    ),
+    "stddev_samp": Formula(
+        _SECOND, _stddev(1), _reach_stddev, _noise_stddev, _bent_stddev, MANY_KEYS, lowest=0
+    ),
+    "stddev_pop": Formula(
+        _SECOND, _stddev(0), _reach_stddev, _noise_stddev, _bent_stddev, MANY_KEYS, lowest=0
+    ),
+    "corr": Formula(_PAIR, _corr, _reach_corr, _noise_corr, None, MANY_KEYS, lowest=-1, highest=1),
 }
 #: The kinds of spreads: small differences of large sums, which lose digits where the values lie far from the centre.
 SPREADS = tuple(kind for kind, formula in FORMULAS.items() if formula.noise is not None)

@@ -80,9 +80,27 @@ class PartSums:
         """A term within the request's, as a function of sums [..., moment]."""
         return lambda sums: combined(term, self._values(sums))
 
-    def curved(self, term: Term, population: FloatArray, moves: Callable[[Term], FloatArray]) -> FloatArray:
-        """How far [group] products move a term beyond what slopes tell; see `combination.curved`."""
-        return curved(term, self._values(population), moves)
+    def curved(
+        self,
+        term: Term,
+        population: FloatArray,
+        moves: Callable[[Term], FloatArray],
+        margin: Callable[[Statistic], FloatArray] | None = None,
+    ) -> FloatArray:
+        """How far [group] products move a term beyond what slopes tell; see `combination.curved`.
+
+        Args:
+            term: the request's, or one within it.
+            population: sums [group, moment].
+            moves: how far [group] a term moves by its slopes.
+            margin: of a function of sums [group]; None where the formulas of parts move by their slopes alone.
+        """
+        bent = [np.zeros(len(population)) for _ in self._parts]
+        for number, (part, cut) in enumerate(zip(self._parts, self._cuts, strict=True)):
+            formula = FORMULAS[part.kind].bent
+            if formula and margin:
+                bent[number] = formula(population[:, cut], margin(_average_at(cut.start)))
+        return curved(term, self._values(population), moves, bent)
 
     def _values(self, sums: FloatArray) -> list[FloatArray]:
         return [
@@ -174,6 +192,11 @@ class PartSums:
                 beyond = (xy - second * x - first * y) / rows + first * second
                 found = np.minimum(found, _unlike_most(rows, beyond, rounded))
         return found
+
+
+def _average_at(start: int) -> Statistic:
+    """The average of the column whose rows and sum are these two of the sums [..., moment]."""
+    return lambda sums: np.asarray(sums[..., start + 1] / sums[..., start])
 
 
 def _summed(part: Aggregate) -> list[tuple[str, int]]:
