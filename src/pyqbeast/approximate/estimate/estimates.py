@@ -150,7 +150,8 @@ def estimate(
         state: with axes that have the aggregate's moments and extremes.
         aggregate: what to estimate.
         fraction: the chance of each key to be in the sample; one number, or one per group.
-        confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m.
+        confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m. Those of skewed
+            values through few keys miss more often then, unless `with_wide_tails` makes them wider.
         known: what is known from outside the sample.
         grid: [group, threshold] for a percentile; NaN rows for groups without a grid. For a combination those of its
             percentiles.
