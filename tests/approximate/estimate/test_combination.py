@@ -34,6 +34,7 @@ from pyqbeast.approximate.estimate.combination import (
     slopes,
 )
 from pyqbeast.approximate.estimate.estimates import is_null
+from pyqbeast.approximate.estimate.part_sums import PartSums
 from pyqbeast.approximate.estimate.rounding import exact_below
 from pyqbeast.core.errors import InvalidInputError
 
@@ -168,6 +169,15 @@ def test_a_correlation_of_rows_that_lie_on_a_line_is_upset_by_few_others():
     corr, known = Aggregate("corr", ("a", "b")), KnownBounds(1, {"a": (1.0, 3.0), "b": (1.0, 3.0)})
     for b, expected in ((0.98 * x + 0.02 * noise, Status.HEAVY_TAIL), (noise, Status.BOUNDED)):
         assert estimate(sample(x, b, [corr]), corr, 0.1, known=known).status[0] == expected
+
+
+def test_one_row_does_not_move_two_positive_sums_apart_by_both():
+    """It moves their difference by the larger one, where what it moves each by were added up."""
+    state = sample(A, B, [A_LESS_B, RATIO])
+    for requested, expected in ((A_LESS_B, 3.0), (RATIO, 3.0 / B.sum())):
+        sums = PartSums(state, requested)
+        reach = sums.reach(sums.term, sums.sampled.sum(axis=1), lambda _: np.array([[1.0, 3.0]]))
+        assert reach[0] == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize("usual", [(0, 0), (1, 1), (0, 1), (-0.1, 7)])

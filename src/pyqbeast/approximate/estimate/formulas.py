@@ -23,8 +23,8 @@ class Formula:
     Attributes:
         powers: of each sum it needs, one power per column; the first sum tells how many rows take part.
         value: (sums [..., moment], centres [column]) to [...], the aggregate of a population with these sums.
-        reach: (sums [group, moment], span [group, column, 2], centres) to [group]: the most that one row with
-            values in the span (about the centres, like the sums) can move the value.
+        reach: (sums [group, moment], span [group, column, 2], centres) to two of [group]: the most that one row with
+            values in the span (about the centres, like the sums) can move the value down, at most 0, and up.
         noise: sums [group, moment] to [group], how far the rounding of sums may have moved the value; None where it is
             no more than that of the value itself.
         bent: (sums [group, moment], margin [group]) to [group], how far the value is off beyond what slopes tell where
@@ -35,7 +35,7 @@ class Formula:
 
     powers: tuple[tuple[int, ...], ...]
     value: Callable[[FloatArray, FloatArray], FloatArray]
-    reach: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    reach: Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
     noise: Callable[[FloatArray], FloatArray] | None = None
     bent: Callable[[FloatArray, FloatArray], FloatArray] | None = None
     min_keys: int = FEW_KEYS
@@ -76,41 +76,47 @@ def _corr(sums: FloatArray, centres: FloatArray) -> FloatArray:
     return np.where(rows > 1, found, np.nan)
 
 
-def _farthest(span: FloatArray, point: FloatArray | float = 0.0) -> FloatArray:
+def _farthest(span: FloatArray, point: FloatArray) -> FloatArray:
     """The largest distance from a point to a value in the span [group, 2]."""
     return np.asarray(np.maximum(span[:, 1] - point, point - span[:, 0]))
 
 
-def _reach_count(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
-    return np.ones(len(sums))
+def _reach_count(sums: FloatArray, span: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.zeros(len(sums)), np.ones(len(sums))
 
 
-def _reach_sum(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
-    return _farthest(span[:, 0] + centres[0])
+def _reach_sum(sums: FloatArray, span: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
+    # A row that is null there adds 0.
+    ends = span[:, 0] + centres[0]
+    return np.minimum(ends[:, 0], 0), np.maximum(ends[:, 1], 0)
 
 
-def _reach_avg(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
-    return _farthest(span[:, 0], sums[:, 1] / sums[:, 0]) / sums[:, 0]
+def _reach_avg(sums: FloatArray, span: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
+    ends = (span[:, 0] - (sums[:, 1] / sums[:, 0])[:, None]) / sums[:, :1]
+    return np.minimum(ends[:, 0], 0), np.maximum(ends[:, 1], 0)
 
 
-def _reach_variance(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
+def _reach_variance(sums: FloatArray, span: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
     far = _farthest(span[:, 0], sums[:, 1] / sums[:, 0])
-    return np.maximum(far**2, _variance(0)(sums, centres)) / sums[:, 0]
+    moved = np.maximum(far**2, _variance(0)(sums, centres)) / sums[:, 0]
+    return -moved, moved
 
 
-def _reach_stddev(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
-    moved, stddev = _reach_variance(sums, span, centres), _stddev(0)(sums, centres)
-    return np.asarray(np.where(stddev > 0, moved / (2 * stddev), np.sqrt(moved)))
+def _reach_stddev(sums: FloatArray, span: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
+    (_, moved), stddev = _reach_variance(sums, span, centres), _stddev(0)(sums, centres)
+    moved = np.where(stddev > 0, moved / (2 * stddev), np.sqrt(moved))
+    return -moved, moved
 
 
-def _reach_corr(sums: FloatArray, span: FloatArray, centres: FloatArray) -> FloatArray:
+def _reach_corr(sums: FloatArray, span: FloatArray, centres: FloatArray) -> tuple[FloatArray, FloatArray]:
     rows = sums[:, 0]
     scaled = np.zeros(len(sums))
     for column in (0, 1):
         mean = sums[:, 1 + column] / rows
         variance = sums[:, 3 + column] / rows - mean**2
         scaled += _farthest(span[:, column], mean) ** 2 / variance
-    return np.asarray((1 + np.abs(_corr(sums, centres))) / 2 * scaled / rows)
+    moved = (1 + np.abs(_corr(sums, centres))) / 2 * scaled / rows
+    return -moved, moved
 
 
 def _bent_variance(sums: FloatArray, margin: FloatArray) -> FloatArray:

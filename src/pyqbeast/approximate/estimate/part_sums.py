@@ -17,6 +17,7 @@ from pyqbeast.approximate.estimate.combination import (
     combined,
     curved,
     moved,
+    slopes,
 )
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS, OF_SEVERAL, SPREADS
 from pyqbeast.approximate.estimate.interval import Statistic, distinct_keys
@@ -111,21 +112,25 @@ class PartSums:
     def reach(self, term: Term, population: FloatArray, span_of: Callable[[str], FloatArray]) -> FloatArray:
         """The most [group] that one row can move a term: what it moves each part, by how much that counts.
 
+        It moves all parts at once, so that of a difference or a quotient of sums only the larger move counts.
+
         Args:
             term: the request's, or one within it.
             population: sums [group, moment].
             span_of: a column's smallest and largest possible value [group, 2], or [1, 2] for all groups.
         """
-        reaches = []
-        each = zip(self._parts, self._cuts, self._centres, self._origins, strict=True)
-        for part, cut, centres, origins in each:
+        down, up = np.zeros((2, len(population)))
+        counts = slopes(term, self._values(population))
+        each = zip(self._parts, self._cuts, self._centres, self._origins, counts, strict=True)
+        for part, cut, centres, origins, slope in each:
             spans = [
                 span_of(column) - origin[:, None]
                 for column, origin in zip(part.extremes, origins.T, strict=False)
             ]
             span = np.stack(spans, axis=1) if spans else np.empty((1, 0, 2))
-            reaches.append(FORMULAS[part.kind].reach(population[:, cut], span, centres))
-        return moved(term, self._values(population), reaches)
+            ends = [slope * end for end in FORMULAS[part.kind].reach(population[:, cut], span, centres)]
+            down, up = down + np.minimum(*ends), up + np.maximum(*ends)
+        return np.maximum(-down, up)
 
     def noise(self, population: FloatArray) -> FloatArray:
         """How far [group] the rounding of the sums may have moved the value; `population` is sums [group, moment]."""
