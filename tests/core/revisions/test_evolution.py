@@ -17,6 +17,7 @@ from pyqbeast.core.transform.linear import Identity, Linear
 from pyqbeast.core.transform.quantiles import NumericQuantiles
 from pyqbeast.core.transform.text_quantiles import StringHistogram, StringQuantiles
 
+DECIMAL = "DecimalDataType"
 INT, LONG, STRING = "IntegerDataType", "LongDataType", "StringDataType"
 DATE, TIMESTAMP, DOUBLE, FLOAT = "DateDataType", "TimestampDataType", "DoubleDataType", "FloatDataType"
 
@@ -85,7 +86,7 @@ def test_a_wider_range_makes_a_new_revision_over_all():
     assert write(second, low=-3, high=-3).transformations[0].minimum == -3
 
 
-@pytest.mark.parametrize("types", [INT, LONG, TIMESTAMP, DOUBLE, FLOAT])
+@pytest.mark.parametrize("types", [INT, LONG, TIMESTAMP, DOUBLE, FLOAT, DECIMAL])
 def test_values_that_grow_with_each_write_make_few_revisions(types):
     revision = write(None, low=0, high=9, types=types)
     for batch in range(1, 10_000):
@@ -105,6 +106,7 @@ def test_values_that_grow_with_each_write_make_few_revisions(types):
     (FLOAT, 0.0, 3e38, None),
     (TIMESTAMP, 0, 250_000_000_000_000, (0, 253_402_300_799_999)),
     (DATE, 0, 864_000_000, (0, 864_000_000)),
+    (DECIMAL, 0.0, 10.0, (0.0, 20.0)),
 ])  # fmt: skip
 def test_room_ends_where_the_type_does(types, low, high, expected):
     """Dates have none: their bounds are midnights, and a sum of two need not be one."""
@@ -116,6 +118,12 @@ def test_room_ends_where_the_type_does(types, low, high, expected):
     assert line.maximum >= high
     assert expected is None or (line.minimum, line.maximum) == expected
     assert Linear.from_json(line.fields()) == line
+
+
+def test_what_the_user_states_has_no_room():
+    before = replace(write(None, low=0, high=9), id=99)
+    stated = {"c": ColumnStatistics(minimum=0, maximum=1_000)}
+    assert span(write(before, low=0, high=99, stated=stated)) == (0, 1_000)
 
 
 def test_nulls_then_one_value_then_nulls_then_another():

@@ -316,6 +316,8 @@ def test_spans_have_seconds(tmp_path):
         (Datatype.FLOAT64, -2.0, DecimalType(3, 0), decimal.Decimal(-2)),
         (Datatype.FLOAT64, 0.1, DecimalType(38, 20), decimal.Decimal("0.10000000000000000000")),
         (Datatype.FLOAT32, 1.04, DecimalType(10, 2), decimal.Decimal("1.04")),
+        (Datatype.FLOAT32, 123456792.0, DecimalType(20, 0), decimal.Decimal(123456792)),
+        (Datatype.FLOAT64, 2.0**63, DecimalType(20, 0), decimal.Decimal(9223372036854776000)),
         (Datatype.DATETIME_SEC, 8 * 10**18, DateType(), None),
         (Datatype.DATETIME_MS, 8 * 10**18, DateType(), None),
         (Datatype.DATETIME_MS, -1, DateType(), datetime.date(1969, 12, 31)),

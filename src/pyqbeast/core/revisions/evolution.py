@@ -102,7 +102,10 @@ def evolve(
         return current
     number = current.id + 1 if next_id is None else next_id
     if number > _EXACT_REVISIONS:
-        roomy = tuple(after.roomier(before) for before, after in zip(kept, merged, strict=True))
+        roomy = tuple(
+            after if transformer.column in stated else after.roomier(before)
+            for before, after, transformer in zip(kept, merged, transformers, strict=True)
+        )
         changed = replace(changed, transformations=roomy)
     return replace(changed, id=number, timestamp=now_ms, hashed_as=None)
 

@@ -46,8 +46,9 @@ _FURTHEST = {
     LONG: (LONG_MIN, LONG_MAX),
     TIMESTAMP: (-62_135_596_800_000, 253_402_300_799_999),
     FLOAT: (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max)),
-    DOUBLE: (-sys.float_info.max, sys.float_info.max),
 }
+#: The same of all other types, whose numbers are held as doubles.
+_DOUBLES = (-sys.float_info.max, sys.float_info.max)
 #: Times this, the distance of the largest doubles is a double, and one divided by it is one with all its digits.
 _UNIT_OF_ALL = 2.0**-4
 #: The least power of two that one can be divided by.
@@ -184,7 +185,7 @@ class Linear(Transformation):
         """
         if self.data_type == DATE or not isinstance(than, Linear) or than.data_type != self.data_type:
             return self
-        lowest, highest = _FURTHEST[self.data_type]
+        lowest, highest = _FURTHEST.get(self.data_type, _DOUBLES)
         width = self.maximum - self.minimum
         low = max(self.minimum - width, lowest) if self.minimum < than.minimum else self.minimum
         high = min(self.maximum + width, highest) if self.maximum > than.maximum else self.maximum

@@ -104,16 +104,16 @@ def leaves(array: pa.Array) -> pa.Array:
 
 
 def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """The values in another type, of a float and a decimal the nearest one.
+    """The values in another type, of a double and a decimal the nearest one.
 
-    Arrow multiplies by a power of 10 or of 0.1 that no float is, and gives the float beside the one of 8.54. Texts give
-    the nearest.
+    Arrow multiplies by a power of 10 or of 0.1 that no double is, and gives the double beside the one of 8.54. Texts
+    give the nearest. Those of 32-bit floats would not: they have too few digits for large whole numbers.
     """
     given, wanted = _leaf(array.type), _leaf(target)
-    if (pa.types.is_floating(given) and pa.types.is_decimal(wanted)) or (
+    if (pa.types.is_float64(given) and pa.types.is_decimal(wanted)) or (
         pa.types.is_decimal(given) and pa.types.is_floating(wanted)
     ):
-        array = array.cast(_with_leaf(array.type, pa.string()))
+        array = array.cast(_with_leaf(array.type, pa.large_string()))
     return array.cast(target)
 
 

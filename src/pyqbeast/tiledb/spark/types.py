@@ -177,6 +177,11 @@ def _loss(given: pa.Array, typed: pa.Array) -> str | None:
     kind, target = given.type, typed.type
     if pa.types.is_integer(kind) and pa.types.is_temporal(target):
         return "whole numbers do not say of what unit they are"
+    if pa.types.is_floating(kind) and pa.types.is_decimal(target):
+        # Arrow's cast of decimals may give the float beside the right one; texts give the right one.
+        back = typed.cast(pa.large_string()).cast(kind)
+        is_other = pc.any(pc.not_equal(back, given)).as_py()
+        return f"a number has no equal in {target}" if is_other else None
     if pa.types.is_timestamp(kind) and pa.types.is_date(target):
         # Days are counted here, for Arrow and NumPy do it past the ends of 64 bits and from the other one on.
         per_day = np.timedelta64(1, "D") // np.timedelta64(1, kind.unit)
