@@ -69,10 +69,14 @@ public final class LogicalPlans {
             SubqueryExpression.class, subquery -> subquery.withNewPlan(bare(subquery.plan()))));
   }
 
-  /** The plan with every Delta table in it, and in its subqueries, pinned to its present version. */
+  /**
+   * The plan with every Delta table in it, and in its subqueries, pinned to its present version. A table that others write to
+   * meanwhile has that version in all places.
+   */
   public static LogicalPlan pinned(LogicalPlan plan) {
+    Map<Object, Snapshot> present = new HashMap<>();
     return plan.transformUpWithSubqueries(
-        ScalaInterop.<LogicalPlan, LogicalRelation>partial(LogicalRelation.class, LogicalPlans::pinned));
+        ScalaInterop.<LogicalPlan, LogicalRelation>partial(LogicalRelation.class, each -> pinned(each, present)));
   }
 
   /** The plan of a statement, analyzed in a session and not run. */
@@ -154,17 +158,17 @@ public final class LogicalPlans {
         relation.relation(), ScalaInterop.seq(columns), relation.catalogTable(), relation.isStreaming(), relation.stream());
   }
 
-  private static LogicalPlan pinned(LogicalRelation relation) {
+  private static LogicalPlan pinned(LogicalRelation relation, Map<Object, Snapshot> present) {
     return deltaIndex(relation)
         .filter(table -> !table.isTimeTravelQuery())
-        .map(table -> reading(relation, pinned(table)))
+        .map(table -> reading(relation, pinned(table, present)))
         .orElse(relation);
   }
 
-  private static TahoeLogFileIndex pinned(TahoeLogFileIndex table) {
+  private static TahoeLogFileIndex pinned(TahoeLogFileIndex table, Map<Object, Snapshot> present) {
+    Snapshot version = present.computeIfAbsent(table.deltaLog().compositeId(), each -> table.getSnapshot());
     return new TahoeLogFileIndex(
-        table.spark(), table.deltaLog(), table.path(), table.getSnapshot(), table.catalogTableOpt(),
-        table.partitionFilters(), true);
+        table.spark(), table.deltaLog(), table.path(), version, table.catalogTableOpt(), table.partitionFilters(), true);
   }
 
   /** The parts of a condition that all have to hold. */
