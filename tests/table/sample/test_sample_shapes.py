@@ -126,6 +126,14 @@ def test_what_is_not_pushed_is_of_the_right_size(spark, views, query, share):
     assert abs(found - share * ROWS) < 5 * (ROWS * share * (1 - share)) ** 0.5
 
 
+def test_a_sample_of_a_sample_of_one_key_is_drawn_too(spark, views):
+    """Spark knows of one key whether the sample below has it, and that filter is gone when it plans on."""
+    a, b = spark.sql("SELECT a, b FROM rows_of_t").first()
+    below = f"(SELECT id FROM tenth WHERE a = {a} AND b = {b}D) TABLESAMPLE (50 PERCENT)"
+    draws = " UNION ALL ".join(f"SELECT id FROM {below} REPEATABLE ({seed})" for seed in range(8))
+    assert 0 < count(spark.sql(draws)) < 8
+
+
 def test_above_a_limit_the_sample_is_of_the_limit(spark, views):
     found = ids(
         spark.sql(

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -32,6 +33,12 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 public final class SampleRule extends Rule<LogicalPlan> {
   public static final String ENABLED = "spark.qbeast.sample.pushdown";
 
+  /**
+   * Marks a sample that is left to Spark. Spark applies this rule again and again and changes the plan in between: a filter
+   * by weight that always holds is gone then, and so is what the sample was refused for.
+   */
+  private static final TreeNodeTag<Boolean> LEFT_TO_SPARK = new TreeNodeTag<>("pyqbeast.leftToSpark");
+
   private final SparkSession session;
 
   public SampleRule(SparkSession session) {
@@ -40,8 +47,18 @@ public final class SampleRule extends Rule<LogicalPlan> {
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
-    return LogicalPlans.replaced(
-        plan, Sample.class, sample -> isEnabled(session) ? pushed(sample).orElse(sample) : sample);
+    return LogicalPlans.replaced(plan, Sample.class, sample -> isEnabled(session) ? decided(sample) : sample);
+  }
+
+  private LogicalPlan decided(Sample sample) {
+    if (sample.getTagValue(LEFT_TO_SPARK).isDefined()) {
+      return sample;
+    }
+    Optional<LogicalPlan> pushed = pushed(sample);
+    if (pushed.isEmpty()) {
+      sample.setTagValue(LEFT_TO_SPARK, true);
+    }
+    return pushed.orElse(sample);
   }
 
   /** Whether samples of a session are turned into filters. */
