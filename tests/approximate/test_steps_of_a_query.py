@@ -41,22 +41,38 @@ def test_the_current_time_is_the_same_in_each_step(table):
         assert answer.df.count() == groups
 
 
-@pytest.mark.parametrize("is_stored", [False, True])
-def test_cached_rows_that_are_joined_keep_their_time(spark, table, tmp_path, is_stored):
+@pytest.mark.parametrize(
+    ("text", "is_stored"),
+    [
+        ("FROM stamped |> WHERE id >= 0", False),
+        ("FROM stamped |> WHERE id >= 0", True),
+        ("WITH kept AS (TABLE stamped) SELECT * FROM kept", False),
+        ("SELECT * FROM stamped WHERE id IN (SELECT third FROM {table})", False),
+    ],
+)
+def test_cached_rows_that_are_joined_keep_their_time(spark, table, tmp_path, text, is_stored):
     kinds = spark.range(3)
     if is_stored:
         kinds.write.format("delta").save(str(tmp_path))
         kinds = spark.read.format("delta").load(str(tmp_path))
     kinds.withColumn("loaded", F.current_timestamp()).createOrReplaceTempView("stamped")
-    kinds = spark.sql("FROM stamped |> WHERE id >= 0").cache()
+    kinds = spark.sql(text, table=table).cache()
+    kinds.createOrReplaceTempView("kinds")
+    named = (
+        "WITH few AS (SELECT * FROM {table} WHERE id < 50000), seen AS (TABLE kinds) "
+        "SELECT loaded, count(*) FROM few JOIN seen ON third = seen.id GROUP BY loaded"
+    )
     try:
         loaded = kinds.first()["loaded"]
         query = table.join(kinds, table.third == kinds.id).groupBy("loaded").count()
         for exact in (False, True):
             answer = pyqbeast.tolerance(query, error=0.1, exact=exact)
             assert [row["loaded"] for row in answer.df.collect()] == [loaded]
+        answer = pyqbeast.tolerance(spark.sql(named, table=table), exact=True)
+        assert [row["loaded"] for row in answer.df.collect()] == [loaded]
     finally:
         kinds.unpersist()
+        spark.catalog.dropTempView("kinds")
 
 
 @pytest.mark.parametrize("loaded", ["1", "current_timestamp()"])

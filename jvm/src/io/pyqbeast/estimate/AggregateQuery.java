@@ -53,8 +53,7 @@ public final class AggregateQuery {
 
   private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
     session = query.sparkSession();
-    LogicalPlan asked = LogicalPlans.inlined(query.queryExecution().analyzed());
-    LogicalPlan bare = LogicalPlans.bare(CachedSides.in(session, asked));
+    LogicalPlan bare = LogicalPlans.bare(CachedSides.inlined(session, query.queryExecution().analyzed()));
     // Each step is a query of its own, and Spark gives each query a time of its own.
     LogicalPlan plan = CurrentTime.fixed(LogicalPlans.pinned(bare));
     Aggregate aggregation = QueryResult.aggregationOf(plan);

@@ -3,10 +3,11 @@ package io.pyqbeast.estimate;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
-import org.apache.spark.sql.catalyst.plans.logical.Join;
+import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * A plan whose joined tables are taken from the session's cache. Each step of an estimate reads a table that is not
@@ -16,23 +17,40 @@ import org.apache.spark.sql.classic.SparkSession;
 final class CachedSides {
   private CachedSides() {}
 
-  static LogicalPlan in(SparkSession session, LogicalPlan plan) {
+  /**
+   * The plan with each query of a WITH in the places that name it. A cached query that has a WITH of its own is found
+   * before, and one that names a query of the WITH around it after that.
+   */
+  static LogicalPlan inlined(SparkSession session, LogicalPlan analyzed) {
     if (session.sharedState().cacheManager().isEmpty()) {
-      return plan;
+      return LogicalPlans.inlined(analyzed);
     }
-    if (plan instanceof Join join) {
-      return LogicalPlans.joined(join, side(session, join.left()), side(session, join.right()));
-    }
-    return plan.mapChildren(ScalaInterop.function(child -> in(session, child)));
+    return in(session, LogicalPlans.inlined(in(session, analyzed)));
   }
 
-  /** Steps read the files of indexed tables. A side that holds a hash stays, because a later check looks for that hash. */
-  private static LogicalPlan side(SparkSession session, LogicalPlan side) {
-    if (LogicalPlans.isAnyNode(side, WeightMentions::readsIndex)) {
-      return in(session, side);
+  /**
+   * Steps read the files of indexed tables, but for those in subqueries. A part that holds a hash stays, because a later
+   * check looks for that hash.
+   */
+  private static LogicalPlan in(SparkSession session, LogicalPlan part) {
+    boolean readsIndex = part.exists(ScalaInterop.predicate(WeightMentions::readsIndex));
+    if (readsIndex || !LogicalPlans.isQuery(part)) {
+      return part.mapChildren(ScalaInterop.function(child -> in(session, child)));
     }
-    return WeightMentions.holdsHash(side)
-        ? side
-        : Dataset$.MODULE$.ofRows(session, side).queryExecution().withCachedData();
+    if (WeightMentions.holdsHash(part)) {
+      return part;
+    }
+    LogicalPlan taken = Dataset$.MODULE$.ofRows(session, part).queryExecution().withCachedData();
+    // Spark numbers the queries of a WITH anew for each lookup: those of two parts would have one number.
+    return LogicalPlans.inlined(
+        taken.transformUpWithSubqueries(
+            ScalaInterop.<LogicalPlan, InMemoryRelation>partial(InMemoryRelation.class, CachedSides::unordered)));
+  }
+
+  /** Cached rows without their order, which goes on to name the old columns where Spark renews those of a WITH's query. */
+  private static InMemoryRelation unordered(InMemoryRelation cached) {
+    InMemoryRelation rows = cached.copy(cached.output(), cached.cacheBuilder(), ScalaInterop.seq(List.of()));
+    rows.statsOfPlanToCache_$eq(cached.statsOfPlanToCache());
+    return rows;
   }
 }

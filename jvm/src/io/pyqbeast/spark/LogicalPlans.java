@@ -2,9 +2,11 @@ package io.pyqbeast.spark;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
@@ -21,6 +23,8 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.optimizer.EliminateSQLFunctionNode$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -53,6 +57,23 @@ public final class LogicalPlans {
   /** The plan with each query of a WITH in the places that name it. */
   public static LogicalPlan inlined(LogicalPlan analyzed) {
     return new InlineCTE(true, false).apply(analyzed);
+  }
+
+  /** Whether a part of a plan is a query of its own, which names no query of a WITH around it. */
+  public static boolean isQuery(LogicalPlan part) {
+    Set<Long> own = new HashSet<>();
+    Set<Long> named = new HashSet<>();
+    part.foreachWithSubqueries(
+        ScalaInterop.function(
+            node -> {
+              if (node instanceof CTERelationDef query) {
+                own.add(query.id());
+              } else if (node instanceof CTERelationRef name) {
+                named.add(name.cteId());
+              }
+              return BoxedUnit.UNIT;
+            }));
+    return !(part instanceof CTERelationDef) && own.containsAll(named);
   }
 
   /** The plan and its subqueries without the nodes of subquery names, views, pipes and functions of SQL. */
