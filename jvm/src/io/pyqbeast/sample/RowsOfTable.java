@@ -14,18 +14,20 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.AttachDistributedSequence;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * A plan that gives each row of a Delta table once or leaves it out: projections, filters, windows and the numbering of
- * rows by the pandas API on its relation.
+ * A plan that gives each row of a Delta table once or leaves it out: projections, filters, windows, the numbering of rows
+ * by the pandas API, and joins that add columns, on its relation.
  *
  * <p>Some of its columns may depend on which rows there are: numbers of rows, those of windows, and random ones. They are
  * computed over all rows, so a sample must be taken after that. A plan that filters by such a column is not taken here. Spark drops
- * such columns where a query does not ask for them, and the rows of a sample must be the same with and without them.
+ * such columns where a query does not ask for them, and the rows of a sample must be the same with and without them. So it does
+ * with joins of which a query asks no column, such as those that it makes of correlated subqueries.
  */
 final class RowsOfTable {
   private final LogicalPlan plan;
@@ -48,7 +50,8 @@ final class RowsOfTable {
     if (!(plan instanceof Project
         || plan instanceof Filter
         || plan instanceof Window
-        || plan instanceof AttachDistributedSequence)) {
+        || plan instanceof AttachDistributedSequence
+        || plan instanceof Join join && ColumnsByJoin.areAddedBy(join))) {
       return Optional.empty();
     }
     return of(child(plan)).flatMap(below -> below.under(plan));
@@ -66,6 +69,9 @@ final class RowsOfTable {
     }
     if (above instanceof AttachDistributedSequence numbered) {
       found.add(numbered.sequenceAttr().exprId());
+    }
+    if (above instanceof Join join) {
+      ScalaInterop.list(join.right().output()).forEach(each -> found.add(each.exprId()));
     }
     if (above instanceof Project project) {
       for (NamedExpression each : ScalaInterop.list(project.projectList())) {
@@ -90,8 +96,11 @@ final class RowsOfTable {
   /** Whether a filter depends on the weight. */
   boolean arePickedByWeight(WeightMentions mentions) {
     learn(plan, mentions);
-    return plan.exists(
-        ScalaInterop.predicate(node -> node instanceof Filter filter && mentions.dependsOnWeight(filter.condition())));
+    boolean isPicked = false;
+    for (LogicalPlan node = plan; !(node instanceof LogicalRelation); node = child(node)) {
+      isPicked |= node instanceof Filter filter && mentions.dependsOnWeight(filter.condition());
+    }
+    return isPicked;
   }
 
   /** The plan below comes first: filters above a projection are understood by what its columns stand for. */
@@ -140,9 +149,12 @@ final class RowsOfTable {
   }
 
   private static LogicalPlan over(LogicalPlan plan, LogicalPlan child) {
-    return plan.withNewChildren(ScalaInterop.seq(List.of(child)).toIndexedSeq());
+    List<LogicalPlan> children = new ArrayList<>(ScalaInterop.list(plan.children()));
+    children.set(0, child);
+    return plan.withNewChildren(ScalaInterop.seq(children).toIndexedSeq());
   }
 
+  /** The part of the plan that has the table's rows: of a join the left side. */
   private static LogicalPlan child(LogicalPlan plan) {
     return ScalaInterop.list(plan.children()).get(0);
   }

@@ -1,0 +1,86 @@
+package io.pyqbeast.sample;
+
+import io.pyqbeast.spark.LogicalPlans;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionSet;
+import org.apache.spark.sql.catalyst.expressions.ExpressionSet$;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.RowNumber;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
+import org.apache.spark.sql.catalyst.plans.LeftSingle$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+
+/** Joins that give each row of their left side exactly once, as those that Spark makes of correlated scalar subqueries. */
+final class ColumnsByJoin {
+  private ColumnsByJoin() {}
+
+  static boolean areAddedBy(Join join) {
+    if (join.joinType() != LeftOuter$.MODULE$) {
+      return join.joinType() == LeftSingle$.MODULE$;
+    }
+    ExpressionSet fixed = fixed(join);
+    return join.right().distinctKeys().exists(ScalaInterop.predicate(key -> key.subsetOf(fixed)))
+        || isFirstOfEach(join.right(), fixed);
+  }
+
+  /** What has one value in all rows of the right side that meet a row of the left. */
+  private static ExpressionSet fixed(Join join) {
+    List<Expression> fixed = new ArrayList<>();
+    if (join.condition().isDefined()) {
+      for (Expression part : LogicalPlans.parts(join.condition().get())) {
+        if (part instanceof EqualTo || part instanceof EqualNullSafe) {
+          List<Expression> sides = ScalaInterop.list(part.children());
+          addFixed(sides.get(0), sides.get(1), join, fixed);
+          addFixed(sides.get(1), sides.get(0), join, fixed);
+        }
+      }
+    }
+    return ExpressionSet$.MODULE$.apply(ScalaInterop.seq(fixed));
+  }
+
+  private static void addFixed(Expression side, Expression value, Join join, List<Expression> fixed) {
+    if (value.references().intersect(join.right().outputSet()).isEmpty()) {
+      fixed.add(side);
+    }
+  }
+
+  /** Whether rows are the first ones of their groups, which Spark makes of {@code LIMIT 1}, and these are fixed. */
+  private static boolean isFirstOfEach(LogicalPlan rows, ExpressionSet fixed) {
+    LogicalPlan below = rows;
+    while (below instanceof Project project) {
+      below = project.child();
+    }
+    return below instanceof Filter filter
+        && filter.child() instanceof Window window
+        && LogicalPlans.parts(filter.condition()).stream().anyMatch(part -> isFirst(part, window, fixed));
+  }
+
+  private static boolean isFirst(Expression condition, Window window, ExpressionSet fixed) {
+    return condition instanceof LessThanOrEqual most
+        && most.right() instanceof Literal literal
+        && Integer.valueOf(1).equals(literal.value())
+        && ScalaInterop.list(window.windowExpressions()).stream()
+            .anyMatch(each -> each.toAttribute().semanticEquals(most.left()) && isRowNumber(each, fixed));
+  }
+
+  /** The groups are told by the column itself. Spark wraps floats where the window names its groups once more. */
+  private static boolean isRowNumber(NamedExpression column, ExpressionSet fixed) {
+    return column instanceof Alias alias
+        && alias.child() instanceof WindowExpression window
+        && window.windowFunction() instanceof RowNumber
+        && ScalaInterop.list(window.windowSpec().partitionSpec()).stream().allMatch(fixed::contains);
+  }
+}
