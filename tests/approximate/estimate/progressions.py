@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyqbeast.approximate.estimate import Goal, estimate
-from pyqbeast.approximate.estimate.estimates import Status
 from pyqbeast.approximate.estimate.stopping import PILOT_KEYS, PREDICTED_STEPS, met, wanted
 from tests.approximate.estimate.populations import AGGREGATES, as_state, population, samples
 
@@ -17,13 +16,12 @@ GRAIN = 1.2
 
 @dataclass
 class Tally:
-    """Sums over all repetitions: how many stopped early, in how many of those the bounds hold, how many are wrong and
-    called bounded, and the fractions read.
+    """Sums over all repetitions: how many stopped early, in how many of those the bounds hold, and the
+    fractions read.
     """
 
     sampled: int = 0
     held: int = 0
-    bounded_wrong: int = 0
     read: float = 0.0
 
 
@@ -36,20 +34,17 @@ def run(name, kinds, error, repetitions, largest, known):
     tallies = {kind: Tally() for kind in kinds}
     for sums, spans in samples(name, stops, repetitions, np.random.default_rng(11), spans=known is not None):
         for kind, tally in tallies.items():
-            sampled, held, bounded, read = progress(
+            sampled, held, read = progress(
                 sums, spans, AGGREGATES[kind], Goal(error), np.array(stops), pop, known
             )
             tally.sampled += int(sampled.sum())
             tally.held += int(held.sum())
-            tally.bounded_wrong += int((bounded & ~held).sum())
             tally.read += float(read.sum())
     return tallies
 
 
 def progress(sums, spans, aggregate, goal, stops, pop, known):
-    """[repetition]: whether it stopped on a sample, whether that holds the truth, whether it is called bounded, and the
-    fraction read.
-    """
+    """[repetition]: whether it stopped on a sample, whether that holds the truth, the fraction read."""
     each = np.arange(len(sums))
     at, exact = np.zeros(len(sums), int), np.zeros(len(sums), bool)
     truth = pop.truth(aggregate)
@@ -65,4 +60,4 @@ def progress(sums, spans, aggregate, goal, stops, pop, known):
         exact |= going & ((asked > stops[-1]) | (step > PREDICTED_STEPS))
         at = np.where(going & ~exact, np.searchsorted(stops, np.minimum(asked, stops[-1])), at)
     held = ~exact & (found.low <= truth) & (truth <= found.high)
-    return ~exact, held, ~exact & (found.status == Status.BOUNDED), np.where(exact, 1.0, stops[at])
+    return ~exact, held, np.where(exact, 1.0, stops[at])

@@ -191,6 +191,15 @@ def test_a_correlation_of_rare_flags_rests_on_the_rows_that_have_both(usual, tog
     assert estimate(sample(a, b, [corr]), corr, 0.01).status[0] == expected
 
 
+@pytest.mark.parametrize("b_of", [{1}, {0, 1}])
+def test_flags_that_exclude_or_imply_each_other_have_a_correlation(b_of):
+    """No row is off the usual value in both, and one that were would hardly move it."""
+    kinds = np.random.default_rng(1).integers(0, 3, 13_000)
+    corr = Aggregate("corr", ("a", "b"))
+    found = estimate(sample(kinds == 0, np.isin(kinds, [*b_of]), [corr]), corr, 0.01)
+    assert found.status[0] == Status.SAMPLE_ONLY
+
+
 def test_all_rows_give_the_exact_number():
     found = estimate(sample(A, B, [RATIO]), RATIO, 1.0)
     assert found.low[0] == found.high[0] == found.value[0] == pytest.approx(A.sum() / B.sum())

@@ -124,6 +124,8 @@ def test_what_the_user_states_has_no_room():
     before = replace(write(None, low=0, high=9), id=99)
     stated = {"c": ColumnStatistics(minimum=0, maximum=1_000)}
     assert span(write(before, low=0, high=99, stated=stated)) == (0, 1_000)
+    beyond = write(before, low=0, high=2_000, stated=stated)
+    assert span(beyond) == (0, 4_000), "but values lie beyond it"
 
 
 def test_nulls_then_one_value_then_nulls_then_another():

@@ -68,10 +68,9 @@ class Status(enum.IntEnum):
     EXACT = 0
     """All is read: low = value = high."""
     BOUNDED = 1
-    """The bounds hold with the stated confidence: rows not seen move the value by half of their width at the most."""
+    """The bounds hold with the stated confidence, and the rows not seen are too small to upset that."""
     SAMPLE_ONLY = 2
-    """The bounds hold if the sample saw all kinds of rows. Nothing from outside says that it did, or only that others
-    move the value by the width of the bounds at the most."""
+    """The bounds hold if the sample saw all kinds of rows; nothing from outside says that it did."""
     CERTAIN = 3
     """Bounds of min or max, or a NaN that no more rows change: always true, with no confidence to state."""
     FEW_KEYS = 4
@@ -93,7 +92,7 @@ class Estimates:
         high: upper bound, NaN where there is none.
         status: `Status` codes.
         keys: about how many distinct keys the estimate rests on.
-        unseen: how far keys that the sample may have missed can move the value, in widths of the bounds; NaN
+        unseen: how far keys that the sample may have missed can move the value, in half widths of the bounds; NaN
             where nothing tells.
         noise: how far the rounding of sums may have moved the value, beyond its own last digits.
     """
@@ -210,9 +209,10 @@ def _from_sums(
                 population,
                 lambda term: several * sums.reach(term, population, possible.__getitem__),
             )
-        # If no rows can have been missed, they move nothing, even bounds of width 0.
+        # If no rows can have been missed, they move nothing, even bounds of width 0. They move the value to one side,
+        # where it has half of the width: of samples without any of the rare keys that matter all have narrow bounds.
         off = np.where(missed <= 0, 0.0, missed_keys(share, confidence) * missed) + by_products
-        unseen = np.where(off <= 0, 0.0, off / (high - low))
+        unseen = np.where(off <= 0, 0.0, 2 * off / (high - low))
     # Without the bounds of a column, the largest key can be found too large, but not small enough.
     if any(known.span(column) is None for column in requested.extremes):
         unseen = np.where(unseen > 1, unseen, np.nan)
@@ -222,9 +222,12 @@ def _from_sums(
     }
     with np.errstate(all="ignore"):
         keys = sums.keys(spans, is_known)
-        if key_rows is None:
-            # What rows not seen can move was not asked above.
-            keys = np.minimum(keys, sums.keys_off_both(spans))
+        if key_rows is None and any(part.kind == "corr" for part in requested.parts):
+            # What rows not seen can move was not asked above. Of flags that exclude each other none has both, and those
+            # that might hardly move it.
+            reach = sums.reach(sums.term, population, spans.__getitem__)
+            is_moved = missed_keys(share, confidence) * reach > (high - low) / 2
+            keys = np.where(is_moved, np.minimum(keys, sums.keys_off_both(spans)), keys)
     # The sample says nothing of a quotient whose divisor may be 0.
     keys = np.where(np.isinf(widened), 0.0, keys)
     few = keys < requested.min_keys
@@ -325,7 +328,7 @@ def _percentile(
     with np.errstate(all="ignore"):
         rows = sampled[..., 0].sum(axis=1) / share
         missed = ((known.key_rows or np.nan) - 1) * max(p, 1 - p) / rows
-        unseen = missed_keys(share, confidence) * missed / (2 * percentile.half_share)
+        unseen = missed_keys(share, confidence) * missed / percentile.half_share
     # Counts below thresholds never give the exact percentile, so the share stays below 1 even if all rows were
     # read.
     below_all = np.minimum(share, np.nextafter(1, 0))
@@ -371,9 +374,7 @@ def _judged(
     noise: FloatArray,
 ) -> Estimates:
     """The estimates with their status. Bounds of those that rest on too few keys [group] are dropped."""
-    # Keys not seen move the value to one side, where it has half of the width. Samples without any of the rare keys
-    # that matter have the narrowest bounds, so that up to the whole width more bounds are wrong than is stated.
-    status = np.where(unseen <= 0.5, Status.BOUNDED, Status.SAMPLE_ONLY)
+    status = np.where(np.isnan(unseen), Status.SAMPLE_ONLY, Status.BOUNDED)
     status = np.where(unseen > 1, Status.HEAVY_TAIL, status)
     exact = share >= 1
     status = np.where(exact, Status.EXACT, np.where(few, Status.FEW_KEYS, status))

@@ -103,7 +103,7 @@ def evolve(
     number = current.id + 1 if next_id is None else next_id
     if number > _EXACT_REVISIONS:
         roomy = tuple(
-            after if transformer.column in stated else after.roomier(before)
+            after.roomier(before, stated.get(transformer.column, ColumnStatistics()))
             for before, after, transformer in zip(kept, merged, transformers, strict=True)
         )
         changed = replace(changed, transformations=roomy)

@@ -75,8 +75,11 @@ class Transformation(ABC):
         """The transformation that fits the data of both. `rng` draws the stand-in for null if a new one is needed."""
         return self if other.is_empty else other
 
-    def roomier(self, than: Transformation) -> Transformation:
-        """The transformation with room for values yet to come, where it has outgrown another one and can have room."""
+    def roomier(self, than: Transformation, stated: ColumnStatistics) -> Transformation:
+        """The transformation with room for values yet to come, where it has outgrown another one and can have room.
+
+        What the user has stated as a bound is one, unless values lie beyond it.
+        """
         return self
 
     def borders(self) -> Sequence[float]:

@@ -178,7 +178,7 @@ class Linear(Transformation):
             return spanning(self.data_type, min(self.minimum, value), max(self.maximum, value), rng)
         return self if other.is_empty else other
 
-    def roomier(self, than: Transformation) -> Transformation:
+    def roomier(self, than: Transformation, stated: ColumnStatistics) -> Transformation:
         """See `Transformation.roomier`: as much again on each side that goes beyond the other range.
 
         Dates have none, since their bounds are midnights.
@@ -187,8 +187,11 @@ class Linear(Transformation):
             return self
         lowest, highest = _FURTHEST.get(self.data_type, _DOUBLES)
         width = self.maximum - self.minimum
-        low = max(self.minimum - width, lowest) if self.minimum < than.minimum else self.minimum
-        high = min(self.maximum + width, highest) if self.maximum > than.maximum else self.maximum
+        low, high = self.minimum, self.maximum
+        if low < than.minimum and (stated.minimum is None or low < stated.minimum):
+            low = max(low - width, lowest)
+        if high > than.maximum and (stated.maximum is None or high > stated.maximum):
+            high = min(high + width, highest)
         if self.data_type == FLOAT:
             low, high = float32(low), float32(high)
         roomy = replace(self, minimum=min(low, self.minimum), maximum=max(high, self.maximum))
