@@ -50,6 +50,9 @@ def convert(
 
     A table that is indexed already is left as it is.
 
+    A stream that writes to the table by `format("delta").toTable(name)` does not start again afterwards: start it with
+    `format("qbeast")` and the same checkpoint.
+
     Args:
         spark: the session.
         identifier: "parquet.`/path`", "delta.`/path`", or the name of a Delta table in the catalog.

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable, UnsupportedError, bridge
+from pyqbeast import QbeastTable, UnsupportedError, bridge, convert
 from tests.spark_session import under
 from tests.sweep.ways import ALL, CAUSES
 from tests.table.help import ids, load, rows_2d, run_stream, save, save_copy
@@ -237,6 +237,31 @@ def test_into_a_table_of_the_catalog(spark, source, tmp_path):
         assert QbeastTable.for_name(spark, "streamed").metrics().unindexed_files == 0
     finally:
         spark.sql("DROP TABLE streamed")
+
+
+def test_a_stream_into_a_table_that_was_converted_goes_on(spark, source, tmp_path):
+    """Also with a batch of which its checkpoint does not know that it has landed."""
+    path, add = source
+    checkpoint = tmp_path / "checkpoint"
+
+    def run(kind):
+        writer = spark.readStream.format("delta").load(path).writeStream.format(kind)
+        writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+        writer.toTable("turned").awaitTermination()
+
+    try:
+        run("delta")
+        convert(spark, "turned", columns_to_index=["a"])
+        with pytest.raises(AnalysisException, match="qbeast"):
+            run("delta")
+        for commit in Path(checkpoint, "commits").glob("*0*"):
+            commit.unlink()
+        add(500, 1_000)
+        run("qbeast")
+        assert ids(spark.table("turned")) == list(range(1_500))
+        assert QbeastTable.for_name(spark, "turned").metrics().element_count == 500
+    finally:
+        spark.sql("DROP TABLE IF EXISTS turned")
 
 
 def test_out_of_an_indexed_table(spark, table_path, tmp_path):
