@@ -7,7 +7,7 @@ import json
 import re
 from decimal import Decimal
 from functools import reduce
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,9 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import QbeastTable, bridge
+from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import UnsupportedError
-from pyqbeast.core.format.constants import TAG_KEY_ROWS
+from pyqbeast.core.format.constants import DELETED_BY_WEIGHT, TAG_KEY_ROWS
 from pyqbeast.core.problems import REPLICATED as REPLICATED_RULE
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import hashed_values
@@ -182,6 +183,39 @@ def test_rows_that_were_chosen_by_weight(spark, tmp_path):
     rows_2d(spark, 500, first=50_000).write.format("delta").mode("append").save(stored)
     with pytest.raises(UnsupportedError, match="chosen by the hash"):
         pyqbeast.scan(stored).sample(0.1)
+
+
+def written_again(path, times):
+    """Commits the files of a table so many times more, each time as those of another write."""
+    log = Path(path, "_delta_log")
+    lines = map(json.loads, (log / f"{0:020}.json").read_text().splitlines())
+    adds = [line["add"] for line in lines if "add" in line]
+    copies = []
+    for write, add in product(range(times), adds):
+        copy = Path(path, f"{write}-{add['path']}")
+        copy.hardlink_to(Path(path, add["path"]))
+        key = {**json.loads(add["tags"][TAG_KEY_ROWS]), "write": f"w{write}"}
+        copies.append({**add, "path": copy.name, "tags": {**add["tags"], TAG_KEY_ROWS: json.dumps(key)}})
+    (log / f"{1:020}.json").write_text("".join(json.dumps({"add": copy}) + "\n" for copy in copies))
+
+
+def test_keys_that_come_once_in_each_write(spark, table_path):
+    """Such as devices that send one reading a day: nobody has chosen them, nor a device whose readings are deleted."""
+    rows = spark.range(1_000).selectExpr("xxhash64(id) as device", "id as reading")
+    save(rows, table_path, columnsToIndex="device", cubeSize=100)
+    written_again(table_path, 49)
+    table = load(spark, table_path)
+    table.createOrReplaceTempView("daily")
+    scan = same_samples(spark, table_path, (0.1, 0.5))
+    assert scan.metrics().key_granularity == bridge.TableLog(spark, table_path).key_granularity == 1 / 1_000
+    assert scan.sample(0.1).to_arrow().num_rows == pytest.approx(0.1 * 50_000, rel=0.05)
+    # It refuses joins of chosen rows.
+    AggregateQuery(spark.sql("SELECT sum(x.reading) FROM daily x JOIN daily y USING (device)"))
+    lightest = table.orderBy(F.hash("device")).first()["device"]
+    spark.sql(f"DELETE FROM delta.`{table_path}` WHERE device = {lightest}")
+    assert any(file.deleted for file in bridge.TableLog(spark, table_path).files())
+    assert DELETED_BY_WEIGHT not in bridge.TableLog(spark, table_path).configuration
+    same_samples(spark, table_path, (0.1,))
 
 
 def test_files_whose_rows_only_blocks_count(spark, table_path):

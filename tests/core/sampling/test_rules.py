@@ -39,10 +39,10 @@ def replicated(files, configuration=None):
     return ReplicatedCubes.among(files, configuration or {})
 
 
-def counted(weights, deleted=0, key_rows=1):
+def counted(weights, deleted=0, key_rows=1, write="w"):
     block = Block(ROOT, int(weights.min()), int(weights.max()), len(weights))
     tags = {TAG_WEIGHTS: weights_tag(count_weights(weights)), TAG_MAX_ROW_WEIGHT: str(weights.max())}
-    tags |= {TAG_KEY_ROWS: KeyFrequency("w", key_rows).to_tag()}
+    tags |= {TAG_KEY_ROWS: KeyFrequency(write, key_rows).to_tag()}
     return file(block, rows=len(weights), deleted=deleted, **tags)
 
 
@@ -101,6 +101,25 @@ def test_light_rows_among_others_stand_for_no_fraction():
     assert "and others were not" in WeightProfile(few, {1}, {MIXED_BY_WEIGHT: "true"}).problem
     heavy = [counted(even(10_000, top=0.9)), counted(even(10_000, top=0.9))]
     assert WeightProfile(heavy, {1}, {}).problem is None
+
+
+def test_keys_that_come_once_in_each_write_were_not_chosen():
+    """Such as devices that send one reading a day: 50 times as many rows are no more evenly spread than the keys."""
+    keys = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_MAX, 1_000)
+    days = [counted(keys, write=f"w{n}") for n in range(50)]
+    profile = WeightProfile(days, {1}, {})
+    assert profile.is_uneven
+    assert (profile.problem, profile.scale, profile.key_granularity) == (None, WeightScale(), 1 / 1_000)
+    assert (keys < profile.weight_of(0.1)).mean() == pytest.approx(0.1, abs=0.01)
+    assert WeightProfile([counted(keys, deleted=5), *days[1:]], {1}, {}).problem is None
+    stored = [counted(even(1_000, top=0.5), write=f"w{n}") for n in range(50)]
+    assert "and others were not" in WeightProfile([*days, *stored], {1}, {}).problem
+    assert WeightProfile(stored, {1}, {}).scale != WeightScale()
+    few = [counted(keys[:3], write=f"w{n}") for n in range(50)]
+    assert "or few keys come again" in WeightProfile(few, {1}, {}).problem
+    # Of writes of a few rows each it is found as well.
+    small = [counted(even(10, top=0.5), write=f"w{n}") for n in range(50)]
+    assert WeightProfile(small, {1}, {}).scale != WeightScale()
 
 
 def test_blocks_alone_can_show_that_rows_were_chosen():

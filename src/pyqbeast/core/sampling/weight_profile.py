@@ -25,6 +25,7 @@ from pyqbeast.core.format.constants import (
     WEIGHT_MAX,
     WEIGHT_MIN,
 )
+from pyqbeast.core.format.key_frequency import parse_key_frequency, rows_of_largest_keys
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
@@ -81,9 +82,11 @@ class WeightProfile:
     """How the rows of a table are spread over the weights, as far as the log tells.
 
     Attributes:
-        is_uneven: whether evenly spread weights cannot have come out like this.
+        is_uneven: whether evenly spread weights cannot have come out like this, if each key is of one write.
+        is_chosen: whether neither can those of keys that came again in each write: rows were chosen by their weight.
         problem: why it is not known which weight stands for a fraction; None if it is known.
-        key_granularity: the share of the rows that one key may hold, as far as it repeats within writes.
+        key_granularity: the share of the rows that one key may hold, as far as it repeats within writes; between
+            writes it is seen only where the rows are uneven and nobody chose them.
     """
 
     def __init__(
@@ -102,21 +105,29 @@ class WeightProfile:
         self._lightest = int(spread.lowest.min(initial=WEIGHT_MAX))
         self._heaviest = int(spread.highest.max(initial=WEIGHT_MIN))
         self._below, self._above = spread.sums()
-        repeated = repeated_rows(file.tags for file in files)
-        self.key_granularity = key_granularity(repeated, self._rows)
-        # A key that comes once in each of many writes is not seen. At worst an even spread is taken for an uneven one.
-        key_rows = 1.0 + repeated
+        largest = rows_of_largest_keys(parse_key_frequency(file.tags) for file in files).values()
+        key_rows = 1.0 + repeated_rows(largest)
+        unrecorded = UNRECORDED_KEY_SHARE * self._rows
         # Other hashes may make one key of several.
         if not all(TAG_KEY_ROWS in file.tags and file.revision_id in prunable for file in files):
-            key_rows = max(key_rows, UNRECORDED_KEY_SHARE * self._rows)
-        self._key_rows = key_rows
-        self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_END)
+            key_rows = max(key_rows, unrecorded)
+        self.is_uneven = not self._are_spread_over(WEIGHT_MIN, WEIGHT_END, key_rows)
+        # A key may come in each write. Taking keys for larger than unrecorded ones would leave little to tell a
+        # choice by.
+        self._repeated_key_rows = max(key_rows, min(sum(largest), unrecorded))
+        self.is_chosen = self.is_uneven and (
+            self._uncounted > 0 or not self._are_spread_over(WEIGHT_MIN, WEIGHT_END, self._repeated_key_rows)
+        )
+        is_repeated = self.is_uneven and not self.is_chosen
+        self.key_granularity = key_granularity(
+            sum(largest) if is_repeated else repeated_rows(largest), self._rows
+        )
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
     @property
     def scale(self) -> WeightScale:
         """The weights over which keys are spread evenly, where there is no problem."""
-        return WeightScale(self._lightest, self._heaviest + 1) if self.is_uneven else WeightScale()
+        return WeightScale(self._lightest, self._heaviest + 1) if self.is_chosen else WeightScale()
 
     def weight_of(self, fraction: float) -> int:
         """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1.
@@ -134,17 +145,17 @@ class WeightProfile:
             before, start = below, max(self._lightest, end)
         return WEIGHT_MAX
 
-    def _are_spread_over(self, start: int, end: int) -> bool:
-        """Whether weights that are spread evenly over a range can have come out like this."""
+    def _are_spread_over(self, start: int, end: int, key_rows: float) -> bool:
+        """Whether keys of so many rows that are spread evenly over a range can have come out like this."""
         shares = np.clip((_ENDS[:-1] - float(start)) / (end - start), 0.0, 1.0)
         found = [(self._below[:-1], shares), (self._above[:-1], 1 - shares)]
         return all(
-            self._evidence(rows, share) <= UNEVEN_EVIDENCE
+            self._evidence(rows, share, key_rows) <= UNEVEN_EVIDENCE
             for counts, of_weights in found
             for rows, share in zip(_floats(counts), _floats(of_weights), strict=True)
         )
 
-    def _evidence(self, found: float, share: float) -> float:
+    def _evidence(self, found: float, share: float, key_rows: float) -> float:
         """Chernoff's bound: minus the logarithm of the chance that so many rows fall into a share of the weights."""
         if not self._rows:
             return 0.0
@@ -152,21 +163,23 @@ class WeightProfile:
         if part <= share:
             return 0.0
         rest = 0.0 if part == 1 else (1 - part) * math.log((1 - part) / (1 - share))
-        return (part * math.log(part / share) + rest) * self._rows / self._key_rows
+        return (part * math.log(part / share) + rest) * self._rows / key_rows
 
     def _problem(self, configuration: Mapping[str, str], *, has_deleted: bool) -> str | None:
         is_counted = not self._uncounted and not has_deleted
         is_deleted = DELETED_BY_WEIGHT in configuration
         is_stepped = (
-            is_counted and self.is_uneven and not self._are_spread_over(self._lightest, self._heaviest + 1)
+            is_counted
+            and self.is_chosen
+            and not self._are_spread_over(self._lightest, self._heaviest + 1, self._repeated_key_rows)
         )
         if is_stepped or MIXED_BY_WEIGHT in configuration:
             return (
-                "some of its rows were chosen by the hash that samples are taken by and others were not, so that the "
-                "lightest rows do not stand for all: write them into a table with other columnsToIndex or "
-                "weightColumns, whose hash has chosen none of them"
+                "some of its rows were chosen by the hash that samples are taken by and others were not, or few keys "
+                "come again in each write, so that the lightest rows do not stand for all: write them into a table "
+                "with other columnsToIndex or weightColumns, whose hash has chosen none of them"
             )
-        if is_counted or not (self.is_uneven or is_deleted or CHOSEN_BY_WEIGHT in configuration):
+        if is_counted or not (self.is_chosen or is_deleted or CHOSEN_BY_WEIGHT in configuration):
             return None
         cause = "rows were deleted" if is_deleted else "its rows were chosen"
         return (

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.format.StoredRows;
-import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.FileKinds;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.ReplicatedCubes;
@@ -126,9 +125,9 @@ public final class TableLog {
     return door.open(() -> FileKinds.of(snapshot).highestRevision());
   }
 
-  /** See {@link BlockIndex#keyGranularity}. */
+  /** See {@link WeightProfile#keyGranularity}. */
   public double keyGranularity() {
-    return door.open(() -> BlockIndex.of(snapshot).keyGranularity());
+    return door.open(() -> WeightProfile.of(snapshot).keyGranularity());
   }
 
   /** The weight below which a sample of a fraction lies. */

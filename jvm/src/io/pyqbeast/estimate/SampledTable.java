@@ -101,7 +101,7 @@ final class SampledTable {
 
   /** @throws RefusedQuery where the share of the keys below a weight is not known, which a join needs */
   void refuseChosenRows() {
-    if (WeightProfile.of(snapshot()).isUneven()) {
+    if (WeightProfile.of(snapshot()).isChosen()) {
       throw new RefusedQuery(
           "it joins indexed tables, and rows of " + name() + " were chosen by their weight, as those of a stored sample"
               + " are: it is not known which share of the joined keys has which weights. Joins take tables that hold all"

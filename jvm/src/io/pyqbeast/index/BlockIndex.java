@@ -158,15 +158,6 @@ public final class BlockIndex {
     return copies.names();
   }
 
-  /**
-   * How small a sample by weight can be. Rows of one key have one weight and are sampled together, so no sample is finer
-   * than the share of rows of the most frequent key. That share is known as far as writers recorded it and the key
-   * repeats within their writes; a table of distinct keys has granularity 0.
-   */
-  public double keyGranularity() {
-    return sums.keyGranularity();
-  }
-
   public ReplicatedCubes replicatedCubes() {
     return replicatedCubes;
   }

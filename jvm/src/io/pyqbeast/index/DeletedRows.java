@@ -32,7 +32,7 @@ public final class DeletedRows {
   private DeletedRows() {}
 
   /**
-   * Whether evenly spread weights cannot explain which rows are gone.
+   * Whether neither evenly spread weights nor keys that came in each write can explain which rows are gone.
    *
    * <p>A commit that adds new files may have copied rows into them from the files that it drops, so it is not known
    * which rows are deleted. Such a commit counts as not chosen by weight, unless {@code moves}: then the rows that it
@@ -69,8 +69,8 @@ public final class DeletedRows {
         add(sums, file, added.get(file.path()), prunable);
       }
     }
-    // Whether the table's own rows are spread evenly takes a job, and nearly all commits need no answer.
-    return WeightProfile.isUneven(sums) && !WeightProfile.of(transaction.snapshot()).isUneven();
+    // Whether the table's own rows were chosen takes a job, and nearly all commits need no answer.
+    return WeightProfile.areChosen(sums) && !WeightProfile.of(transaction.snapshot()).isChosen();
   }
 
   /**

@@ -19,6 +19,9 @@ import org.apache.spark.sql.delta.actions.Metadata;
  * rows only. The log shows it: more rows are below (or above) a border than chance would put there. The weight of a
  * fraction then comes from the counts in the files' tags. If some file has no counts, it is not known.
  *
+ * <p>Keys that come again in each write make rows uneven too, and nobody has chosen these: they count as chosen only
+ * where that does not explain how they are spread.
+ *
  * <p>No weight stands for a fraction if only some of the rows were chosen by their weight, such as those of a sample that
  * is stored beside other rows: the lightest rows are then mostly rows of the sample. Many of them show as a step between
  * the lightest and the heaviest row. Few do not show there, so a write compares its rows with those of the table and
@@ -32,15 +35,20 @@ public final class WeightProfile {
 
   private final WeightSums sums;
   private final double keyRows;
+  private final double repeatedKeyRows;
   private final boolean isUneven;
+  private final boolean isChosen;
   private final String problem;
 
   private WeightProfile(WeightSums sums, Set<String> notes) {
     this.sums = sums;
-    // A key that comes once in each of many writes is not seen. At worst an even spread is taken for an uneven one.
     double recorded = 1 + sums.repeatedRows();
-    keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, Constants.UNRECORDED_KEY_SHARE * sums.rows);
-    isUneven = !areSpreadOver(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
+    double unrecorded = Constants.UNRECORDED_KEY_SHARE * sums.rows;
+    keyRows = sums.areKeysRecorded ? recorded : Math.max(recorded, unrecorded);
+    // A key may come in each write. Taking keys for larger than unrecorded ones would leave little to tell a choice by.
+    repeatedKeyRows = Math.max(keyRows, Math.min(sums.rowsOfLargestKeys(), unrecorded));
+    isUneven = !areSpreadOverAll(keyRows);
+    isChosen = isUneven && (sums.uncounted > 0 || !areSpreadOverAll(repeatedKeyRows));
     problem = problem(notes);
   }
 
@@ -61,7 +69,7 @@ public final class WeightProfile {
   public static String note(Snapshot joined, Set<String> replaced, List<AddFile> written, Metadata table) {
     Set<String> prunable = PrunableRevisions.of(table);
     WeightProfile come = of(written, prunable);
-    if (!come.isUneven && !table.configuration().contains(Constants.CHOSEN_BY_WEIGHT)) {
+    if (!come.isChosen && !table.configuration().contains(Constants.CHOSEN_BY_WEIGHT)) {
       return null;
     }
     List<AddFile> all = new ArrayList<>();
@@ -76,7 +84,7 @@ public final class WeightProfile {
       return Constants.MIXED_BY_WEIGHT;
     }
     all.addAll(written);
-    return of(all, prunable).isUneven ? Constants.CHOSEN_BY_WEIGHT : null;
+    return of(all, prunable).isChosen ? Constants.CHOSEN_BY_WEIGHT : null;
   }
 
   private static boolean isCounted(AddFile file) {
@@ -87,14 +95,26 @@ public final class WeightProfile {
     return new WeightProfile(FileBatch.of(files.iterator(), prunable).sums(), Set.of());
   }
 
-  /** Whether evenly spread weights cannot explain how the rows are spread. */
-  static boolean isUneven(WeightSums sums) {
-    return new WeightProfile(sums, Set.of()).isUneven;
+  /** Whether some rows were chosen by their weight, and not all those of one key that came in each of many writes. */
+  static boolean areChosen(WeightSums some) {
+    WeightProfile profile = new WeightProfile(some, Set.of());
+    return !profile.areSpreadOverAll(Math.max(profile.keyRows, some.rowsOfLargestKeys()));
   }
 
-  /** Whether some weights are more frequent than a hash makes them: rows were chosen by their weight. */
-  public boolean isUneven() {
-    return isUneven;
+  /** Whether keys that come again in each write do not explain how rows are spread: some were chosen by weight. */
+  public boolean isChosen() {
+    return isChosen;
+  }
+
+  /**
+   * How small a sample by weight can be. Rows of one key have one weight and are sampled together, so no sample is finer
+   * than the share of rows of the most frequent key. That share is known as far as writers recorded it. A key that
+   * repeats between writes is seen only where the rows are uneven and nobody chose them; a table of distinct keys has
+   * granularity 0. None of the repeated rows need be deleted.
+   */
+  public double keyGranularity() {
+    double ofKey = isUneven && !isChosen ? sums.rowsOfLargestKeys() : sums.repeatedRows();
+    return sums.rows == 0 ? 0.0 : Math.min(1.0, ofKey / sums.rows);
   }
 
   /** The profile of a snapshot. It needs the {@link BlockIndex}, which costs one Spark job a version. */
@@ -131,17 +151,21 @@ public final class WeightProfile {
    * heaviest.
    */
   public List<Long> weights() {
-    return isUneven
+    return isChosen
         ? List.of((long) sums.minWeight, sums.maxWeight + 1L)
         : List.of((long) Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
   }
 
-  /** Whether weights that are spread evenly over a range can explain how the rows are spread. */
-  private boolean areSpreadOver(long from, long to) {
+  private boolean areSpreadOverAll(double ofKey) {
+    return areSpreadOver(Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L, ofKey);
+  }
+
+  /** Whether keys of so many rows that are spread evenly over a range can explain how the rows are spread. */
+  private boolean areSpreadOver(long from, long to, double ofKey) {
     for (int i = 0; i < sums.below.length - 1; i++) {
       double share = Math.min(1, Math.max(0, (WeightCounts.end(i) - (double) from) / (to - from)));
-      if (evidence(sums.below[i], share) > Constants.UNEVEN_EVIDENCE
-          || evidence(sums.above[i], 1 - share) > Constants.UNEVEN_EVIDENCE) {
+      if (evidence(sums.below[i], share, ofKey) > Constants.UNEVEN_EVIDENCE
+          || evidence(sums.above[i], 1 - share, ofKey) > Constants.UNEVEN_EVIDENCE) {
         return false;
       }
     }
@@ -149,15 +173,15 @@ public final class WeightProfile {
   }
 
   /** Chernoff's bound: minus the logarithm of the chance that so many rows or more fall into a share of the weights. */
-  private double evidence(double found, double share) {
+  private double evidence(double found, double share, double ofKey) {
     double part = Math.min(1, found / sums.rows);
-    return sums.rows == 0 || part <= share ? 0 : divergence(part, share) * sums.rows / keyRows;
+    return sums.rows == 0 || part <= share ? 0 : divergence(part, share) * sums.rows / ofKey;
   }
 
   /** Whether two sets of rows cannot be spread alike: the same bound, with the share that both together have. */
   private boolean differs(WeightProfile others) {
-    double mine = sums.rows / keyRows;
-    double theirs = others.sums.rows / others.keyRows;
+    double mine = sums.rows / repeatedKeyRows;
+    double theirs = others.sums.rows / others.repeatedKeyRows;
     for (int i = 0; i < sums.below.length - 1 && mine * theirs > 0; i++) {
       double here = sums.below[i] / sums.rows;
       double there = others.sums.below[i] / others.sums.rows;
@@ -180,14 +204,14 @@ public final class WeightProfile {
 
   private String problem(Set<String> notes) {
     boolean isCounted = sums.uncounted == 0 && sums.deleted == 0;
-    boolean isStepped = isCounted && isUneven && !areSpreadOver(sums.minWeight, sums.maxWeight + 1L);
+    boolean isStepped = isCounted && isChosen && !areSpreadOver(sums.minWeight, sums.maxWeight + 1L, repeatedKeyRows);
     if (isStepped || notes.contains(Constants.MIXED_BY_WEIGHT)) {
-      return "some of its rows were chosen by the hash that samples are taken by and others were not, so that the lightest"
-          + " rows do not stand for all: write them into a table with other columnsToIndex or weightColumns, whose hash"
-          + " has chosen none of them";
+      return "some of its rows were chosen by the hash that samples are taken by and others were not, or few keys come"
+          + " again in each write, so that the lightest rows do not stand for all: write them into a table with other"
+          + " columnsToIndex or weightColumns, whose hash has chosen none of them";
     }
     boolean isDeleted = notes.contains(Constants.DELETED_BY_WEIGHT);
-    if (isCounted || !(isUneven || isDeleted || notes.contains(Constants.CHOSEN_BY_WEIGHT))) {
+    if (isCounted || !(isChosen || isDeleted || notes.contains(Constants.CHOSEN_BY_WEIGHT))) {
       return null;
     }
     String cause = isDeleted ? "rows were deleted" : "its rows were chosen";

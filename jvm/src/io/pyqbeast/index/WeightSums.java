@@ -101,15 +101,12 @@ final class WeightSums implements Serializable {
    * writes. Files that do not tell their most frequent key add nothing.
    */
   long repeatedRows() {
-    return largestKeys.values().stream().mapToLong(ofKey -> ofKey - 1).sum();
+    return rowsOfLargestKeys() - largestKeys.size();
   }
 
-  /**
-   * The share of the rows that one key may hold, as far as it repeats within writes; 0 for distinct keys. None of the
-   * repeated rows need be deleted.
-   */
-  double keyGranularity() {
-    return rows == 0 ? 0.0 : Math.min(1.0, repeatedRows() / rows);
+  /** The most rows of a key that may come in each write: those of the most frequent key of each. */
+  long rowsOfLargestKeys() {
+    return largestKeys.values().stream().mapToLong(Long::longValue).sum();
   }
 
   private void addKey(String text) {

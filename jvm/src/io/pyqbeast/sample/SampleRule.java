@@ -2,7 +2,6 @@ package io.pyqbeast.sample;
 
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.format.HashedColumns;
-import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
@@ -122,10 +121,9 @@ public final class SampleRule extends Rule<LogicalPlan> {
     if (fraction >= 1.0) {
       return null;
     }
-    double granularity = BlockIndex.of(snapshot).keyGranularity();
-    return granularity > fraction
-        ? "one key may hold " + granularity + " of the rows"
-        : WeightProfile.of(snapshot).problem();
+    WeightProfile profile = WeightProfile.of(snapshot);
+    double granularity = profile.keyGranularity();
+    return granularity > fraction ? "one key may hold " + granularity + " of the rows" : profile.problem();
   }
 
   /** What the weights of a sample's rows meet; none where it takes all rows. */
