@@ -34,11 +34,31 @@ assert holds(spark, table).optimize(revision=1).changed
 """
 
 
-def test_a_start_without_room_for_temporary_files(monkeypatch):
-    """PySpark learns from one of them where the JVM listens."""
+@pytest.fixture
+def no_jvm(monkeypatch):
+    """No JVM has been started, nor is one asked for settings."""
     conf = SimpleNamespace(set=lambda *_: None, getAll=list)
     monkeypatch.setattr(quiet_start, "SparkConf", lambda: conf)
     monkeypatch.setattr(quiet_start.SparkContext, "_gateway", None)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "a file", "a folder"])
+def test_a_start_of_a_spark_that_is_not_there(no_jvm, monkeypatch, tmp_path, kind):
+    home = tmp_path / "spark"
+    if kind == "a file":
+        home.touch()
+    elif kind == "a folder":
+        (home / "bin").mkdir(parents=True)
+        (home / "bin" / "spark-submit").touch(0o600)
+    monkeypatch.setenv("SPARK_HOME", str(home))
+    with pytest.raises(
+        SessionError, match=r"\(.*/spark/\./bin/spark-submit'\): SPARK_HOME, where it is set, has"
+    ):
+        quiet_start.start_jvm({})
+
+
+def test_a_start_without_room_for_temporary_files(no_jvm, monkeypatch):
+    """PySpark learns from one of them where the JVM listens."""
     monkeypatch.setattr(tempfile, "tempdir", "/proc")
     with pytest.raises(SessionError, match=r"Spark cannot be started \(.*'/proc/.*TMPDIR"):
         quiet_start.start_jvm({})

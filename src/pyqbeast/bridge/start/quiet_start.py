@@ -51,7 +51,7 @@ def start_jvm(options: Mapping[str, Any]) -> None:
     Windows has no `poll` of pipes: PySpark starts the JVM there, with all its lines.
 
     Raises:
-        SessionError: there is no room for PySpark's temporary files, or no program can be run.
+        SessionError: there is no room for PySpark's temporary files, or Spark's program cannot be run.
     """
     is_connect = (
         options.get("spark.remote")
@@ -78,12 +78,17 @@ def start_jvm(options: Mapping[str, Any]) -> None:
             os.close(beginning)
             lines.join(5)  # what the JVM had to say comes before the error
             if isinstance(error, OSError):
-                raise SessionError(
-                    f"Spark cannot be started ({error}): it needs a folder for temporary files, as TMPDIR names it, "
-                    "and memory for another process"
-                ) from error
+                raise SessionError(f"Spark cannot be started ({error}): {_need(error)}") from error
             raise
         os.close(beginning)
+
+
+def _need(error: OSError) -> str:
+    """What is missing where PySpark cannot start the JVM."""
+    is_program = isinstance(error, (FileNotFoundError, NotADirectoryError, PermissionError))
+    if is_program and Path(str(error.filename)).name == "spark-submit":
+        return "SPARK_HOME, where it is set, has to name a folder of Spark whose bin/spark-submit this user may run"
+    return "it needs a folder for temporary files, as TMPDIR names it, and memory for another process"
 
 
 @contextlib.contextmanager
