@@ -4,11 +4,13 @@ import java.io.Serializable;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.AesEncrypt;
 import org.apache.spark.sql.catalyst.expressions.CallMethodViaReflection;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
@@ -20,13 +22,16 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AppendColumns;
 import org.apache.spark.sql.catalyst.plans.logical.AppendColumnsWithObject;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.AttachDistributedSequence;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.CoGroup;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInArrow;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInPandas;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInArrow;
@@ -36,7 +41,9 @@ import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInR;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInRWithArrow;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsWithState;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MapElements;
 import org.apache.spark.sql.catalyst.plans.logical.MapGroups;
@@ -46,14 +53,21 @@ import org.apache.spark.sql.catalyst.plans.logical.MapPartitions;
 import org.apache.spark.sql.catalyst.plans.logical.MapPartitionsInR;
 import org.apache.spark.sql.catalyst.plans.logical.MapPartitionsInRWithArrow;
 import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.ScriptTransformation;
+import org.apache.spark.sql.catalyst.plans.logical.SetOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.TypedFilter;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
-import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.ObjectType;
 import scala.Enumeration;
 import scala.Function2;
 import scala.collection.Iterator;
@@ -93,6 +107,10 @@ public enum Recomputed {
   /** Such nodes that not all versions of Spark have. */
   private static final Set<String> FUNCTIONS_BY_NAME = Set.of("TransformWithStateInPandas", "TransformWithStateInPySpark");
 
+  /** Leaves that hold their rows, or work them out, or stand for another part of the plan. */
+  private static final List<Class<? extends LogicalPlan>> HELD =
+      List.of(LocalRelation.class, Range.class, OneRowRelation.class, CTERelationRef.class);
+
   private static final ClassTag<InternalRow> TAG = ScalaInterop.tag(InternalRow.class);
 
   private static final Function2<Object, Iterator<InternalRow>, Iterator<InternalRow>> UNCHANGED =
@@ -106,11 +124,37 @@ public enum Recomputed {
     return LogicalPlans.isAnyNode(rows, node -> isOrdered(node) || isAny(node, Recomputed::isByOrder)) ? BY_ORDER : SAME;
   }
 
-  /** Whether rows are the same in any order and nobody's code but Spark's makes them, so that none is believed of this. */
+  /**
+   * Whether rows are the same in any order, and nobody's code but Spark's makes them of files or of what the plan holds. Other
+   * sources, such as a database or one in Python, may tell others the next time.
+   */
   public static boolean isSettled(LogicalPlan rows) {
     return of(rows) == SAME
         && !LogicalPlans.isAnyNode(
-            rows, node -> node instanceof LogicalRDD || isAny(node, part -> part instanceof UserDefinedExpression));
+            rows,
+            node ->
+                node instanceof LeafNode && !isHeld(node)
+                    || !isSparks(node.getClass())
+                    || isAny(node, Recomputed::isForeign));
+  }
+
+  private static boolean isHeld(LogicalPlan leaf) {
+    return HELD.stream().anyMatch(kind -> kind.isInstance(leaf))
+        || leaf instanceof LogicalRelation source
+            && source.relation() instanceof HadoopFsRelation files
+            && isSparks(files.fileFormat().getClass());
+  }
+
+  /** Whether a part of an expression is code of others than Spark, or calls some. */
+  private static boolean isForeign(Expression part) {
+    return !isSparks(part.getClass())
+        || part instanceof UserDefinedExpression
+        || part instanceof StaticInvoke call && !isSparks(call.staticObject())
+        || part instanceof Invoke call && call.targetObject().dataType() instanceof ObjectType of && !isSparks(of.cls());
+  }
+
+  private static boolean isSparks(Class<?> code) {
+    return code.getName().startsWith("org.apache.spark.");
   }
 
   private static boolean isFunction(LogicalPlan node) {
@@ -118,7 +162,18 @@ public enum Recomputed {
   }
 
   private static boolean isOrdered(LogicalPlan node) {
-    return ORDERED.stream().anyMatch(kind -> kind.isInstance(node)) || node.nodeName().equals(ORDERED_BY_NAME);
+    return ORDERED.stream().anyMatch(kind -> kind.isInstance(node))
+        || node.nodeName().equals(ORDERED_BY_NAME)
+        || merged(node).anyMatch(type -> !UnsafeRowUtils.isBinaryStable(type));
+  }
+
+  /** The types by which a node makes one row of those that are equal. Texts of a collation may be so with other bytes. */
+  private static Stream<DataType> merged(LogicalPlan node) {
+    if (node instanceof Aggregate groups) {
+      return ScalaInterop.list(groups.groupingExpressions()).stream().map(Expression::dataType);
+    }
+    boolean isMerged = node instanceof Distinct || node instanceof SetOperation;
+    return isMerged ? ScalaInterop.list(node.output()).stream().map(Expression::dataType) : Stream.of();
   }
 
   /** Whether a part of an expression of a node is a wanted one. */
@@ -128,15 +183,16 @@ public enum Recomputed {
   }
 
   /**
-   * Whether code of the user's gives another value each time. Spark's own functions, such as {@code rand} and {@code uuid},
-   * have a seed in the plan and count the rows of a partition.
+   * Whether code gives another value each time. Spark's own functions, such as {@code rand} and {@code uuid}, have a seed in the
+   * plan and count the rows of a partition; only {@code aes_encrypt} draws a start of its own.
    */
   private static boolean isByChance(Expression part) {
-    return !part.deterministic()
-        && (part instanceof UserDefinedExpression
-            || part instanceof CallMethodViaReflection
-            || part instanceof Invoke
-            || part instanceof StaticInvoke);
+    return part instanceof AesEncrypt
+        || !part.deterministic()
+            && (part instanceof UserDefinedExpression
+                || part instanceof CallMethodViaReflection
+                || part instanceof Invoke
+                || part instanceof StaticInvoke);
   }
 
   private static boolean isByOrder(Expression part) {
@@ -148,7 +204,8 @@ public enum Recomputed {
     if (function instanceof Sum || function instanceof Average) {
       return function.dataType() instanceof DoubleType;
     }
-    return !(function instanceof Count || function instanceof Min || function instanceof Max);
+    boolean isOneOfMany = function instanceof Min || function instanceof Max;
+    return !(function instanceof Count || isOneOfMany && UnsafeRowUtils.isBinaryStable(function.dataType()));
   }
 
   /**
