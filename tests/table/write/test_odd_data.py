@@ -352,6 +352,7 @@ def test_rows_that_may_come_out_otherwise(spark, table_path, ends_laid_out, leve
         (lambda rows: rows.mapInPandas(lambda frames: frames, rows.schema), True),
         (lambda rows: rows.withColumn("name", F.expr("hex(aes_encrypt(name, '0123456789abcdef'))")), True),
         (lambda rows: rows.withColumn("name", F.udf(lambda number: str(number))("id")), False),
+        (lambda rows: rows.withColumn("name", F.udf(lambda number: str(number))(F.rand(1))), False),
         (lambda rows: rows.withColumn("name", F.expr("concat(uuid(), rand(), input_file_name())")), False),
     ],
 )

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AesEncrypt;
 import org.apache.spark.sql.catalyst.expressions.CallMethodViaReflection;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
@@ -187,12 +188,18 @@ public enum Recomputed {
    * plan and count the rows of a partition; only {@code aes_encrypt} draws a start of its own.
    */
   private static boolean isByChance(Expression part) {
-    return part instanceof AesEncrypt
-        || !part.deterministic()
-            && (part instanceof UserDefinedExpression
-                || part instanceof CallMethodViaReflection
-                || part instanceof Invoke
-                || part instanceof StaticInvoke);
+    boolean isCall =
+        part instanceof UserDefinedExpression
+            || part instanceof CallMethodViaReflection
+            || part instanceof Invoke
+            || part instanceof StaticInvoke;
+    return part instanceof AesEncrypt || isCall && !withConstants(part).deterministic();
+  }
+
+  /** A part given constants in place of what it is given: Spark calls no function of {@code rand} deterministic. */
+  private static Expression withConstants(Expression part) {
+    return part.mapChildren(
+        ScalaInterop.function(each -> each.deterministic() ? each : new Literal(null, each.dataType())));
   }
 
   private static boolean isByOrder(Expression part) {
