@@ -448,6 +448,13 @@ def test_only_rows_that_may_come_out_otherwise_are_checked_for_it(
 
 
 @since_spark("4.2", "tells by checksums whether rows have come out otherwise")
+def test_who_asks_for_the_check_has_it(spark, table_path, laid_out):
+    rows = rows_2d(spark, 1_000).repartition(3, "id")
+    asked = {"spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true"}
+    assert is_checked(spark, table_path, laid_out, rows, asked)
+
+
+@since_spark("4.2", "tells by checksums whether rows have come out otherwise")
 def test_rows_of_files_are_not_checked(spark, table_path, laid_out, tmp_path):
     save_copy(spark, tmp_path / "source")
     rows = load(spark, str(tmp_path / "source"))

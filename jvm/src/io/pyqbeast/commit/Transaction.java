@@ -247,7 +247,8 @@ public final class Transaction extends LaidOutTransaction {
     active(
         () -> {
           try (SessionCopy own = ownSession(pageRows)) {
-            if (query != null && Recomputed.isSettled(query)) {
+            boolean isAsked = own.session().sessionState().conf().contains(STARTS_AGAIN);
+            if (!isAsked && query != null && Recomputed.isSettled(query)) {
               own.session().conf().set(STARTS_AGAIN, "false");
             }
             writeIn(own.session(), data, mode, given);
