@@ -61,17 +61,16 @@ public class FilesOfJob extends DelayedCommitProtocol {
    */
   private void delete(Collection<String> paths, Configuration settings) {
     boolean interrupted = Thread.interrupted();
-    try {
-      for (String path : paths) {
+    for (String path : paths) {
+      try {
         Path file = new Path(new Path(table), new Path(new URI(path)));
         file.getFileSystem(settings).delete(file, false);
+      } catch (Exception e) {
+        LOG.log(System.Logger.Level.WARNING, path + " stays behind in " + table + " until VACUUM deletes it", e);
       }
-    } catch (Exception e) {
-      LOG.log(System.Logger.Level.WARNING, "files that VACUUM deletes stay behind in " + table, e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 }
