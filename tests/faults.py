@@ -69,9 +69,11 @@ class Faults:
         self._java.fail(operation, path, k, when.upper(), onwards, since)
 
     @contextlib.contextmanager
-    def held(self, operation: str, path: str, task: Callable[[], object]) -> Iterator[Future[object]]:
+    def held(
+        self, operation: str, path: str, task: Callable[[], object], since: str = ""
+    ) -> Iterator[Future[object]]:
         """Runs a task in a thread of its own up to a call, and on from there at the end of the block."""
-        self._java.fail(operation, path, 1, "HELD", False, "")
+        self._java.fail(operation, path, 1, "HELD", False, since)
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(task)
             try:

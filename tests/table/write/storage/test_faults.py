@@ -357,6 +357,18 @@ def test_files_go_with_the_write_that_fails_behind_them(spark, faults, table, fi
     leaves(table, before)
 
 
+def test_files_go_with_a_task_that_is_killed_once_they_are_whole(spark, faults, tmp_path, more, file_by_file):
+    path = faults.path(tmp_path) + "/new"
+    last_is_whole = r"stat .*-c004\S*\.parquet$"
+    with faults.held("stat", r"\.parquet$", lambda: save(more, path), since=last_is_whole) as write:
+        assert len(files_of(path)) == 5
+        spark.sparkContext.cancelAllJobs()
+        with pytest.raises(Exception, match="cancelled"):
+            write.result(60)
+        leaves(path, set())
+    assert not files_of(path)
+
+
 def test_an_error_is_told_though_the_files_behind_it_cannot_be_deleted(
     spark, faults, table, more, file_by_file
 ):

@@ -9,6 +9,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.spark.TaskContext;
+import org.apache.spark.TaskKilledException;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
 import scala.Option;
@@ -35,6 +37,16 @@ public class FilesOfJob extends DelayedCommitProtocol {
   public FilesOfJob(String table, Option<Object> prefix, Option<String> folder) {
     super("delta", table, prefix, folder);
     this.table = table;
+  }
+
+  /** A task that is killed by now ends here, by which {@link #abortTask} is called. Spark would not see it before the end. */
+  @Override
+  public TaskCommitMessage commitTask(TaskAttemptContext task) {
+    TaskCommitMessage succeeded = super.commitTask(task);
+    if (TaskContext.get().isInterrupted()) {
+      throw new TaskKilledException();
+    }
+    return succeeded;
   }
 
   @Override
