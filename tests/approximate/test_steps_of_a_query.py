@@ -159,6 +159,20 @@ def test_a_table_that_is_named_twice_is_of_one_version(spark, table, tmp_path):
         assert pyqbeast.tolerance(query, exact=True).df.first()["rest"] == 0
 
 
+def test_a_table_that_is_named_twice_still_has_the_columns_of_each_place(spark, table, tmp_path):
+    """A frame of before the table was written anew would find nulls in a column that is gone."""
+    known = str(tmp_path / "known")
+    spark.range(2).write.format("delta").save(known)
+    old = spark.read.format("delta").load(known)
+    others = spark.range(2).withColumnRenamed("id", "other").write.format("delta").mode("overwrite")
+    others.option("overwriteSchema", "true").save(known)
+    fresh = spark.read.format("delta").load(known)
+    matched = table.join(fresh, table.third == fresh.other, "left_semi")
+    query = matched.join(old, matched.third == old.id, "left_anti").agg(F.count("*").alias("rest"))
+    with pytest.raises(Exception, match="DELTA_SCHEMA_CHANGE"):
+        pyqbeast.tolerance(query, exact=True)
+
+
 def test_a_joined_table_is_cut_in_an_order(spark, table):
     """Each step cuts it anew, and without an order Spark takes the rows that come first."""
     names = spark.range(3).selectExpr("id AS third", "concat('name ', id) AS name")

@@ -109,7 +109,8 @@ def test_keys_that_come_once_in_each_write_were_not_chosen():
     days = [counted(keys, write=f"w{n}") for n in range(50)]
     profile = WeightProfile(days, {1}, {})
     assert profile.is_uneven
-    assert (profile.problem, profile.scale, profile.key_granularity) == (None, WeightScale(), 1 / 1_000)
+    assert (profile.problem, profile.key_granularity) == (None, 1 / 1_000)
+    assert profile.scale == WeightScale(int(keys.min()), int(keys.max()) + 1)
     assert (keys < profile.weight_of(0.1)).mean() == pytest.approx(0.1, abs=0.01)
     assert WeightProfile([counted(keys, deleted=5), *days[1:]], {1}, {}).problem is None
     stored = [counted(even(1_000, top=0.5), write=f"w{n}") for n in range(50)]
@@ -120,6 +121,11 @@ def test_keys_that_come_once_in_each_write_were_not_chosen():
     # Of writes of a few rows each it is found as well.
     small = [counted(even(10, top=0.5), write=f"w{n}") for n in range(50)]
     assert WeightProfile(small, {1}, {}).scale != WeightScale()
+    # A large part of the table may be taken for such keys. Its own scale and granularity are right all the same.
+    spread = even(3_650, top=0.9)
+    most = WeightProfile([counted(spread[n::365], write=f"w{n}") for n in range(365)], {1}, {})
+    assert (most.problem, most.key_granularity) == (None, 0.01)
+    assert most.scale != WeightScale()
 
 
 def test_blocks_alone_can_show_that_rows_were_chosen():

@@ -154,6 +154,7 @@ DEPENDENT = {
     "(SELECT max(number) FROM names n WHERE n.name = t.name)": "id, b AS a",
     "(SELECT count(*) FROM names n WHERE n.number < t.b)": "*",
     "(SELECT number FROM names n WHERE n.name = t.name)": "id, b AS a",
+    "(SELECT count(*) FROM (SELECT int(number) AS small FROM names) n WHERE n.small = t.id)": "id, b AS a",
     "(SELECT number FROM names n WHERE n.number < t.b ORDER BY number DESC LIMIT 1)": "*",
 }
 

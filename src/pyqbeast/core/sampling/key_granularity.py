@@ -21,7 +21,7 @@ def repeated_rows(largest: Collection[int]) -> int:
     return sum(largest) - len(largest)
 
 
-def key_granularity(repeated: int, rows: float) -> float:
+def key_granularity(repeated: float, rows: float) -> float:
     """The share of the rows that one key may hold; 0 for distinct keys.
 
     Args:

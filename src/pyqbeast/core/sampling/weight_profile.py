@@ -120,14 +120,17 @@ class WeightProfile:
         )
         is_repeated = self.is_uneven and not self.is_chosen
         self.key_granularity = key_granularity(
-            sum(largest) if is_repeated else repeated_rows(largest), self._rows
+            self._repeated_key_rows if is_repeated else repeated_rows(largest), self._rows
         )
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
     @property
     def scale(self) -> WeightScale:
-        """The weights over which keys are spread evenly, where there is no problem."""
-        return WeightScale(self._lightest, self._heaviest + 1) if self.is_chosen else WeightScale()
+        """The weights over which keys are spread evenly, where there is no problem.
+
+        Those of keys that come again in each write are nearly all.
+        """
+        return WeightScale(self._lightest, self._heaviest + 1) if self.is_uneven else WeightScale()
 
     def weight_of(self, fraction: float) -> int:
         """The smallest weight above the lightest `fraction` of the rows, for a fraction below 1.

@@ -69,8 +69,7 @@ public final class DeletedRows {
         add(sums, file, added.get(file.path()), prunable);
       }
     }
-    // Whether the table's own rows were chosen takes a job, and nearly all commits need no answer.
-    return WeightProfile.areChosen(sums) && !WeightProfile.of(transaction.snapshot()).isChosen();
+    return WeightProfile.areChosen(sums, transaction.snapshot());
   }
 
   /**

@@ -95,10 +95,19 @@ public final class WeightProfile {
     return new WeightProfile(FileBatch.of(files.iterator(), prunable).sums(), Set.of());
   }
 
-  /** Whether some rows were chosen by their weight, and not all those of one key that came in each of many writes. */
-  static boolean areChosen(WeightSums some) {
+  /**
+   * Whether some rows of a table were chosen by their weight, where its own were not. They may be all those of a key that
+   * came in each of many writes, as long as that has no larger part of the table than keys are taken to have.
+   */
+  static boolean areChosen(WeightSums some, Snapshot table) {
     WeightProfile profile = new WeightProfile(some, Set.of());
-    return !profile.areSpreadOverAll(Math.max(profile.keyRows, some.rowsOfLargestKeys()));
+    if (!profile.isUneven) {
+      return false;
+    }
+    // The table's own rows take a job, and nearly all commits need no answer.
+    WeightProfile all = of(table);
+    double ofKey = Math.min(some.rowsOfLargestKeys(), Constants.UNRECORDED_KEY_SHARE * all.sums.rows);
+    return !all.isChosen && !profile.areSpreadOverAll(Math.max(profile.keyRows, ofKey));
   }
 
   /** Whether keys that come again in each write do not explain how rows are spread: some were chosen by weight. */
@@ -113,7 +122,7 @@ public final class WeightProfile {
    * granularity 0. None of the repeated rows need be deleted.
    */
   public double keyGranularity() {
-    double ofKey = isUneven && !isChosen ? sums.rowsOfLargestKeys() : sums.repeatedRows();
+    double ofKey = isUneven && !isChosen ? repeatedKeyRows : sums.repeatedRows();
     return sums.rows == 0 ? 0.0 : Math.min(1.0, ofKey / sums.rows);
   }
 
@@ -148,10 +157,10 @@ public final class WeightProfile {
 
   /**
    * The weights over which keys are spread evenly, where there is no problem: the lightest, and the one behind the
-   * heaviest.
+   * heaviest. Those of keys that come again in each write are nearly all.
    */
   public List<Long> weights() {
-    return isChosen
+    return isUneven
         ? List.of((long) sums.minWeight, sums.maxWeight + 1L)
         : List.of((long) Constants.WEIGHT_MIN, Constants.WEIGHT_MAX + 1L);
   }

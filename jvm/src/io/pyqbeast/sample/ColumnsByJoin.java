@@ -5,6 +5,7 @@ import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -22,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.types.IntegralType;
 
 /** Joins that give each row of their left side exactly once, as those that Spark makes of correlated scalar subqueries. */
 final class ColumnsByJoin {
@@ -54,6 +56,13 @@ final class ColumnsByJoin {
   private static void addFixed(Expression side, Expression value, Join join, List<Expression> fixed) {
     if (value.references().intersect(join.right().outputSet()).isEmpty()) {
       fixed.add(side);
+      // Whole numbers of one size stay apart in a larger one.
+      if (side instanceof Cast cast
+          && cast.child().dataType() instanceof IntegralType narrow
+          && cast.dataType() instanceof IntegralType wide
+          && narrow.defaultSize() <= wide.defaultSize()) {
+        fixed.add(cast.child());
+      }
     }
   }
 

@@ -187,7 +187,9 @@ public final class LogicalPlans {
   }
 
   private static TahoeLogFileIndex pinned(TahoeLogFileIndex table, Map<Object, Snapshot> present) {
-    Snapshot version = present.computeIfAbsent(table.deltaLog().compositeId(), each -> table.getSnapshot());
+    // Delta looks here whether the columns are still those that the plan was made for, of each place that names the table.
+    Snapshot latest = table.getSnapshot();
+    Snapshot version = present.computeIfAbsent(table.deltaLog().compositeId(), each -> latest);
     return new TahoeLogFileIndex(
         table.spark(), table.deltaLog(), table.path(), version, table.catalogTableOpt(), table.partitionFilters(), true);
   }
