@@ -188,6 +188,64 @@ def test_a_store_that_cannot_be_opened(monkeypatch, opened):
         opened("hdfs://name/t")
 
 
+class UnsetFiles(MemoryFileSystem):
+    """A store whose client finds its settings wrong. gcsfs and s3fs raise ValueError then."""
+
+    protocol = "unset"
+    store, pseudo_dirs = {}, [""]
+    refused = "no such path"
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return super()._strip_protocol(path.removeprefix("unset://"))
+
+    def _check(self, path):
+        if self.refused in path:
+            raise ValueError("Bucket is requester pays. Set `requester_pays=True`.")
+
+    def ls(self, path, detail=True, **how):
+        self._check(path)
+        return super().ls(path, detail, **how)
+
+    def info(self, path, **how):
+        self._check(path)
+        return super().info(path, **how)
+
+    def cat_file(self, path, *args, **how):
+        self._check(path)
+        return super().cat_file(path, *args, **how)
+
+    def _open(self, path, *args, **how):
+        self._check(path)
+        return super()._open(path, *args, **how)
+
+
+fsspec.register_implementation("unset", UnsetFiles, clobber=True)
+
+
+@pytest.mark.parametrize("refused", ["_delta_log", "000.json", "source/part-0.parquet", "source/vector.bin"])
+def test_wrong_settings_are_told_by_the_words_of_the_client(tmp_path, monkeypatch, refused):
+    """Nothing is called missing that could not be asked for."""
+    (vector,) = write_vectors(str(tmp_path), [DeletionVector([1])])
+    far = DeletionVectorDescriptor.on_disk_with_absolute_path(
+        "unset://source/vector.bin", vector.size_in_bytes, 1, vector.offset
+    )
+    added = indexed_add(tmp_path / "part-0.parquet", NUMBERS, vector=far)
+    added["add"]["path"] = "unset://source/part-0.parquet"
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), added)
+    store = fsspec.filesystem("unset")
+    store.put(str(tmp_path / "_delta_log"), "/t/_delta_log", recursive=True)
+    store.put(str(tmp_path / "part-0.parquet"), "/source/part-0.parquet")
+    store.put(vector.absolute_path(tmp_path), "/source/vector.bin")
+    assert verify_log("unset://t").ok
+    monkeypatch.setattr(UnsetFiles, "refused", refused)
+    for read in (verify_log, lambda url: pyqbeast.scan(url).to_arrow()):
+        with pytest.raises(
+            StorageError, match=rf"{refused}[^ ]* failed: ValueError: Bucket is requester pays"
+        ):
+            read("unset://t")
+
+
 @pytest.mark.slow
 def test_a_web_server(golden):
     folder = golden("qbeast/a_linear2d")

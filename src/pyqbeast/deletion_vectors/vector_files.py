@@ -55,11 +55,9 @@ class FsspecStore:
         """See `Store`."""
         # An archive is closed where nobody knows its file system any more.
         file_system, path = locations.open_named(location, self.table, self.storage_options)
-        try:
+        with locations.looking_for(file_system, f"reading deletion vector file {location}"):
             locations.check_is_file(file_system, path)
             file = file_system.open(path, "rb", block_size=read_ahead)
-        except locations.ABSENT as error:
-            raise FileNotFoundError(location) from error
         with file:
             yield file
 
@@ -85,7 +83,7 @@ def read_bytes(location: str, offset: int, size: int, store: Store) -> bytes:
     """
     source = f"deletion vector file {location}"
     end = offset + size + _FRAME_SIZE
-    with locations.storage_errors(f"reading {source}", but_for=()):
+    with locations.storage_errors(f"reading {source}"):
         try:
             with store.open(location, end if end <= _FETCHED_FROM_START else _READ_AHEAD) as file:
                 return _read(file, source, offset, size)
@@ -142,6 +140,6 @@ def write_bytes(
         position += len(data) + _FRAME_SIZE
     file_id = uuid.uuid4()
     location = DeletionVectorDescriptor.assemble_path(table, file_id, random_prefix)
-    with locations.storage_errors(f"writing deletion vector file {location}", but_for=()):
+    with locations.storage_errors(f"writing deletion vector file {location}"):
         store.write(location, b"".join(parts))
     return file_id, positions

@@ -148,11 +148,10 @@ def _contents(files: LogFiles, paths: Sequence[str]) -> Iterator[tuple[str, byte
 
 def _content(files: LogFiles, path: str) -> bytes:
     try:
-        with locations.storage_errors(f"reading {path}"):
+        with locations.looking_for(files.file_system, f"reading {path}"):
             locations.check_is_file(files.file_system, path)
             return bytes(files.file_system.cat_file(path))
-    # Python raises ValueError for a NUL character in a path.
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError) as error:
+    except FileNotFoundError as error:
         raise _missing(path) from error
 
 
@@ -226,10 +225,10 @@ def _sidecar_path(files: LogFiles, checkpoint: str, sidecar: Any) -> str:  # noq
 def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator[Action]:
     doing = f"reading {path}"
     try:
-        with locations.storage_errors(doing):
+        with locations.looking_for(files.file_system, doing):
             locations.check_is_file(files.file_system, path)
             opened = locations.OpenedFile(files.file_system.open(path, "rb"), doing)
-    except locations.ABSENT as error:
+    except FileNotFoundError as error:
         raise _missing(path) from error
     try:
         with (

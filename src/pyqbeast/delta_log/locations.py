@@ -257,12 +257,25 @@ def check_is_file(system: Any, path: str) -> None:  # noqa: ANN401 (fsspec's)
         raise StorageError(f"{path} is a pipe or a device and no file")
 
 
-#: What says that there is no such file. Python raises ValueError for a NUL character in a path.
-ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError)
+@contextlib.contextmanager
+def looking_for(system: Any, doing: str) -> Iterator[None]:  # noqa: ANN401 (fsspec's)
+    """Raise `FileNotFoundError` where a file system says that there is no such file, and `StorageError` for all else.
+
+    `doing` is as for `storage_errors`.
+    """
+    absent: tuple[type[Exception], ...] = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+    if is_local(system):
+        # Python raises it for a NUL character in a path. Clients of stores elsewhere raise it for wrong settings.
+        absent = (*absent, ValueError)
+    try:
+        with storage_errors(doing, but_for=absent):
+            yield
+    except absent as error:
+        raise FileNotFoundError(str(error)) from error
 
 
 @contextlib.contextmanager
-def storage_errors(doing: str, but_for: tuple[type[Exception], ...] = ABSENT) -> Iterator[None]:
+def storage_errors(doing: str, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Raise `StorageError` for what a file system raises, but for errors that the caller tells apart.
 
     `doing` is what goes on with which file, as the beginning of a sentence.

@@ -115,10 +115,9 @@ def _listing(
     """The folder of a log, and by version its commits and its complete checkpoints."""
     folder = f"{root.rstrip('/')}/_delta_log"
     try:
-        with locations.storage_errors(f"listing {folder}"):
+        with locations.looking_for(file_system, f"listing {folder}"):
             names = _names(file_system, folder)
-    # Python raises ValueError for a NUL character in a path.
-    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+    except FileNotFoundError as error:
         raise TableNotFoundError(f"there is no Delta table at {table}: it has no _delta_log") from error
     commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}
     checkpoints = _complete_checkpoints(names)

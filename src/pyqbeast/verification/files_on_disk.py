@@ -164,11 +164,11 @@ class _Storage:
             return listed
         asked: Any = system if is_below else self._fresh.get(system, system)
         try:
-            with locations.storage_errors(f"looking for {path}"):
+            with locations.looking_for(asked, f"looking for {path}"):
                 if is_unlisted and not Path(path).is_file():
                     return None
                 return int(asked.size(path))
-        except (FileNotFoundError, ValueError):
+        except FileNotFoundError:
             return None
 
     def _listed_size(self, path: str, system: Any) -> int | None:  # noqa: ANN401 (fsspec's)
@@ -188,8 +188,7 @@ class _Storage:
         sizes = self._listed.get((system, folder))
         if sizes is None:
             sizes = self._listed[system, folder] = {}
-            failures = (StorageError, *locations.ABSENT)
-            with contextlib.suppress(*failures), locations.storage_errors(f"listing {folder}"):
+            with contextlib.suppress(StorageError), locations.storage_errors(f"listing {folder}"):
                 for info in self._fresh[system].ls(folder, detail=True):
                     if info["type"] == "file":
                         sizes[info["name"].rpartition("/")[2]] = info["size"]
