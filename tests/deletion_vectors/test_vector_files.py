@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.deletion_vectors import vector_files
@@ -274,3 +275,17 @@ def test_storage_that_fails_is_told_with_path_and_cause(written, schedule):
     ):
         write_vectors(f"faulty:{table}", [DeletionVector([1])])
     assert list(table.iterdir()) == [file], "half of a vector stays behind"
+
+
+def test_a_client_that_has_one_size_of_block(monkeypatch):
+    """As that of Databricks."""
+    opens = MemoryFileSystem._open
+
+    def of_one_size(system, path, mode="rb", block_size=None, **how):
+        if block_size is not None:
+            raise ValueError(f"Only the default block size is allowed, not {block_size}")
+        return opens(system, path, mode, **how)
+
+    monkeypatch.setattr(MemoryFileSystem, "_open", of_one_size)
+    (vector,) = write_vectors("memory://blocks", [DeletionVector([7])])
+    assert DeletionVector.read(vector, "memory://blocks") == DeletionVector([7])

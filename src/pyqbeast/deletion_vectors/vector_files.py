@@ -57,7 +57,11 @@ class FsspecStore:
         file_system, path = locations.open_named(location, self.table, self.storage_options)
         with locations.looking_for(file_system, f"reading deletion vector file {location}"):
             locations.check_is_file(file_system, path)
-            file = file_system.open(path, "rb", block_size=read_ahead)
+            try:
+                file = file_system.open(path, "rb", block_size=read_ahead)
+            # The client of Databricks takes no other size than its own.
+            except ValueError:
+                file = file_system.open(path, "rb")
         with file:
             yield file
 
