@@ -37,6 +37,8 @@ def fresh_folder(system: Any, folder: str) -> Iterator[Any]:  # noqa: ANN401 (fs
 @contextlib.contextmanager
 def dropped(system: Any, folder: str) -> Iterator[None]:  # noqa: ANN401 (fsspec's)
     """Drops the listing of a folder that a file system remembers, now and in the end."""
+    # The client of Azure knows a folder by its path without the slash that a URL may end with.
+    folder = folder.rstrip("/")
     system.invalidate_cache(folder)
     try:
         yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from datetime import datetime, timezone
+from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -13,7 +14,9 @@ import pytest
 
 import pyqbeast
 from pyqbeast import listings
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.problems import EXISTS
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.reader import read_snapshot
@@ -138,6 +141,42 @@ def test_what_lies_outside_of_the_table_is_listed_once(stored):
     outside = [path for path in stored.system.asked if path.startswith("/source")]
     assert outside[20:] == [f"/source{stored.root}"]
     assert not [path for path in stored.system.dircache if path.startswith(f"/source{stored.root}")]
+
+
+def test_a_file_outside_of_the_table_is_read_whatever_was_listed_before(stored):
+    """A shallow clone may have been made of a version that is newer than the listing."""
+    source = stored.folder.parent / f"{stored.folder.name}-source"
+    outside = f"remembering://{source.name}"
+    stored.system.pipe_file(f"/{source.name}/first", b"")
+    stored.system.ls(f"/{source.name}")
+    (vector,) = write_vectors(str(source), [DeletionVector([1])])
+    placed = DeletionVectorDescriptor.on_disk_with_absolute_path(
+        f"{outside}/vector.bin", vector.size_in_bytes, 1, vector.offset
+    )
+    added = indexed_add(source / "part.parquet", NUMBERS.slice(3, 3), vector=placed)
+    added["add"]["path"] = f"{outside}/part.parquet"
+    commit(stored.folder, 1, added)
+    stored.put()
+    scan = pyqbeast.scan(stored.url)
+    stored.system.pipe_file(f"/{source.name}/part.parquet", (source / "part.parquet").read_bytes())
+    with pytest.raises(FormatError, match=r"vector\.bin: there is no such file"):
+        scan.to_arrow()
+    stored.system.ls(f"/{source.name}")
+    content = Path(vector.absolute_path(source)).read_bytes()
+    stored.system.pipe_file(f"/{source.name}/vector.bin", content)
+    assert ids(scan) == [0, 1, 2, 3, 5]
+
+
+def test_a_slash_at_the_end_is_no_part_of_a_folders_name(stored, monkeypatch):
+    """The client of Azure drops what it keeps under that very name, which has no slash there."""
+
+    def drops_one(system, path=None):
+        system.dircache.pop(path, None)
+
+    monkeypatch.setattr(RememberingFileSystem, "invalidate_cache", drops_one)
+    stored.system.ls(stored.root)
+    with fresh_folder(stored.system, f"{stored.root}/"):
+        assert not stored.system.dircache
 
 
 @pytest.fixture

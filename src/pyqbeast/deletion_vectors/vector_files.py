@@ -58,10 +58,10 @@ class FsspecStore:
         with locations.looking_for(file_system, f"reading deletion vector file {location}"):
             locations.check_is_file(file_system, path)
             try:
-                file = file_system.open(path, "rb", block_size=read_ahead)
+                file = locations.open_file(file_system, path, block_size=read_ahead)
             # The client of Databricks takes no other size than its own.
             except ValueError:
-                file = file_system.open(path, "rb")
+                file = locations.open_file(file_system, path)
         with file:
             yield file
 

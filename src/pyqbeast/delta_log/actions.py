@@ -227,7 +227,7 @@ def _parquet_actions(files: LogFiles, path: str, columns: list[str]) -> Iterator
     try:
         with locations.looking_for(files.file_system, doing):
             locations.check_is_file(files.file_system, path)
-            opened = locations.OpenedFile(files.file_system.open(path, "rb"), doing)
+            opened = locations.OpenedFile(locations.open_file(files.file_system, path), doing)
     except FileNotFoundError as error:
         raise _missing(path) from error
     try:

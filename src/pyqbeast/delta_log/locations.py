@@ -257,6 +257,18 @@ def check_is_file(system: Any, path: str) -> None:  # noqa: ANN401 (fsspec's)
         raise StorageError(f"{path} is a pipe or a device and no file")
 
 
+def open_file(system: Any, path: str, **how: Any) -> Any:  # noqa: ANN401 (fsspec's)
+    """A file of a file system, opened to be read, also where an older listing of its folder lacks it.
+
+    Raises as the file system does.
+    """
+    try:
+        return system.open(path, "rb", **how)
+    except FileNotFoundError:
+        system.invalidate_cache(path.rpartition("/")[0])
+        return system.open(path, "rb", **how)
+
+
 @contextlib.contextmanager
 def looking_for(system: Any, doing: str) -> Iterator[None]:  # noqa: ANN401 (fsspec's)
     """Raise `FileNotFoundError` where a file system says that there is no such file, and `StorageError` for all else.

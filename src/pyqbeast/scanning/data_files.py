@@ -110,7 +110,9 @@ class DataFiles:
             with locations.storage_errors(doing, but_for=(FileNotFoundError, UnicodeEncodeError)):
                 locations.check_is_file(system, path)
                 source = (
-                    locations.OpenedFile(system.open(path, "rb"), doing) if elsewhere else pa.OSFile(path)
+                    locations.OpenedFile(locations.open_file(system, path), doing)
+                    if elsewhere
+                    else pa.OSFile(path)
                 )
             with (
                 contextlib.closing(source),
