@@ -311,6 +311,22 @@ def test_what_verify_notes_holds_no_password(tmp_path):
     assert "user:***@" in note
 
 
+def test_markers_of_folders_are_no_files(tmp_path, monkeypatch):
+    """A folder that was made in the console of a store is an object there, of no bytes."""
+    indexed_table(tmp_path, NUMBERS)
+    fsspec.filesystem("memory").put(str(tmp_path), "/marked", recursive=True)
+    finds = MemoryFileSystem.find
+
+    def with_markers(system, path, **how):
+        marked = {f"/marked/{name}": {"size": 0, "type": "file"} for name in ("", "_delta_log/", "day=1/")}
+        return finds(system, path, **how) | marked
+
+    monkeypatch.setattr(MemoryFileSystem, "find", with_markers)
+    report = verify_log("memory://marked")
+    assert report.ok
+    assert not report.notes
+
+
 def test_a_file_of_another_store_with_the_path_of_one_that_is_there(tmp_path):
     """It is missing there, and the one that is there belongs to nobody."""
     here = tmp_path / "part-1.parquet"

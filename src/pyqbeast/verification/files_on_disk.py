@@ -215,7 +215,9 @@ def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN4
     A folder of a local disk that several paths lead to is listed once; `Listing.java` has the same rule.
     """
     if not is_local(system):
-        return {str(path): info["size"] for path, info in system.find(root, detail=True).items()}
+        found = system.find(root, detail=True)
+        # An object with a slash at its end is no file: consoles of stores make it where a folder is made.
+        return {path: info["size"] for path, info in found.items() if not path.endswith("/")}
     # fsspec finds out more of each file, which takes five times as long.
     sizes: dict[str, int | None] = {}
     folders, links = [root], list[str]()
