@@ -11,6 +11,7 @@ import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import pyqbeast
 from pyqbeast import plot, tiledb
@@ -164,6 +165,35 @@ def test_a_store_that_remembers_listings(tmp_path):
     store.delete("__commits")
     assert f"/{tmp_path.name}/__commits" not in fs.dircache
     assert not store.entries("__commits")
+
+
+@pytest.mark.parametrize(
+    ("entry", "error"),
+    [({"name": "{}/", "type": "file"}, IsADirectoryError), ({"name": "{}", "type": "directory"}, KeyError)],
+)
+def test_a_folder_that_a_store_lists_as_its_own_child(tmp_path, monkeypatch, entry, error):
+    """As clients do where an object stands for the folder. None tells when a folder was made."""
+    uri, empty = f"memory://{tmp_path.name}", f"__1_1_{'0a' * 16}_22"
+    tiledb.create_array(uri, one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64)))
+    staged = tiledb.stage_fragment(tiledb.open_array(uri), pa.table({"x": [1], "v": [2]}))
+    fs = fsspec.filesystem("memory")
+    fs.makedirs(f"/{tmp_path.name}/__fragments/{empty}")
+    ls, modified = MemoryFileSystem.ls, MemoryFileSystem.modified
+
+    def with_itself(system, path, detail=True, **how):
+        itself = {**entry, "name": entry["name"].format(path), "size": 0}
+        return [*ls(system, path, True, **how), itself]
+
+    def modified_of_files(system, path):
+        if system.isdir(path):
+            raise error(path)
+        return modified(system, path)
+
+    monkeypatch.setattr(MemoryFileSystem, "ls", with_itself)
+    monkeypatch.setattr(MemoryFileSystem, "modified", modified_of_files)
+    assert {each.name for each in open_store(uri).entries("__fragments")} == {staged, empty}
+    # An empty folder may be that of a write that has just begun.
+    assert tiledb.clean(uri, retain_hours=0) == [f"__fragments/{staged}"]
 
 
 def test_an_opened_array_is_read_in_a_forked_process(tmp_path, monkeypatch):

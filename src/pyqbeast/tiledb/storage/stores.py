@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import math
 import os
 import re
 import uuid
@@ -104,10 +105,18 @@ class Store:
             return self._listed(fresh, folder)
 
     def newest(self, folder: str) -> float:
-        """When the newest file of a folder was written, or the folder itself if it has none; see `modified`."""
+        """When the newest file of a folder was written, or the folder itself if it has none; see `modified`.
+
+        In stores that tell no time of folders, one without files may have been made just now: its time is infinite.
+        """
         with fresh_folder(self._fs, self._path(folder)) as fresh:
-            inside = [f"{folder}/{entry.name}" for entry in self._listed(fresh, folder)]
-            return max(self._modified(fresh, path) for path in inside or [folder])
+            files = [entry.name for entry in self._listed(fresh, folder) if entry.size is not None]
+            if files:
+                return max(self._modified(fresh, f"{folder}/{name}") for name in files)
+            try:
+                return self._modified(fresh, folder, KeyError, IsADirectoryError)
+            except (KeyError, IsADirectoryError):
+                return math.inf
 
     def _listed(self, fs: Any, folder: str) -> list[Entry]:  # noqa: ANN401 (fsspec's)
         try:
@@ -116,10 +125,10 @@ class Store:
         except _ABSENT:
             return []
         entries = [
-            Entry(
-                info["name"].rstrip("/").rsplit("/", 1)[-1], info["size"] if info["type"] == "file" else None
-            )
+            Entry(name.rsplit("/", 1)[-1], info["size"] if info["type"] == "file" else None)
             for info in listed
+            # Clients list a folder as its own child where an object of the store stands for it.
+            if (name := info["name"].rstrip("/")) != self._path(folder)
         ]
         return sorted(entries, key=lambda entry: entry.name)
 
@@ -144,9 +153,9 @@ class Store:
         """
         return self._modified(self._fs, path)
 
-    def _modified(self, fs: Any, path: str) -> float:  # noqa: ANN401 (fsspec's)
+    def _modified(self, fs: Any, path: str, *untold: type[Exception]) -> float:  # noqa: ANN401 (fsspec's)
         try:
-            with self._using("looking for", path, NotImplementedError):
+            with self._using("looking for", path, NotImplementedError, *untold):
                 time: datetime = fs.modified(self._path(path))
         except NotImplementedError as error:
             raise UnsupportedError(f"{self.uri}: this storage does not say how old files are") from error
