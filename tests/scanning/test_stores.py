@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +16,13 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import pyqbeast
 import pyqbeast.tiledb
-from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, TableNotFoundError
+from pyqbeast.core.errors import (
+    FormatError,
+    InvalidInputError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, write_vectors
 from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.table import gather_table
@@ -431,6 +438,54 @@ def test_a_store_is_told_by_a_url_or_by_options(table, file, options, are_given)
     assert (opened.key == "x") == are_given
     # A sidecar is taken where its store is that of the log.
     assert (opened == locations.open_location(table, options)[0]) == are_given
+
+
+class AzureFiles(AccountFiles):
+    """As the client of Azure takes URLs apart: it knows hosts of one cloud, and takes others for no account."""
+
+    protocol = "azure"
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        container, slash, rest = path.removeprefix("azure://").partition("/")
+        return container.partition("@")[0] + slash + rest
+
+    @staticmethod
+    def _get_kwargs_from_urls(url):
+        account = re.search(r"@(.+)\.dfs\.core\.windows\.net", url)
+        return {"account": account[1]} if account else {}
+
+
+fsspec.register_implementation("azure", AzureFiles, clobber=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "host", "is_read"),
+    [
+        ("azure://c@a.dfs.core.chinacloudapi.cn/t", "a.dfs.core.chinacloudapi.cn", True),
+        ("azure://c@a.dfs.core.chinacloudapi.cn/t", "b.dfs.core.chinacloudapi.cn", False),
+        ("azure://c@a.dfs.core.chinacloudapi.cn/t", "b.dfs.core.windows.net", True),
+        ("azure://c@a.dfs.core.windows.net/t", "a.dfs.core.chinacloudapi.cn", False),
+        ("azure://c/t", "a.dfs.core.chinacloudapi.cn", False),
+        ("/t", "a.dfs.core.chinacloudapi.cn", False),
+    ],
+)
+def test_no_file_is_read_from_another_account_than_its_own(table, host, is_read):
+    """A client that takes no account from a host would look in the table's."""
+    file = f"azure://c@{host}/source/f"
+    if is_read:
+        assert locations.open_named(file, table, {"key": "x"})[1] == "c/source/f"
+        return
+    with pytest.raises(UnsupportedError, match=rf"'{file}' cannot be opened: .*takes no account from {host}"):
+        locations.open_named(file, table, {"key": "x"})
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:word@host/f", "memory://a@b/f", "github://organization@commit/f"]
+)
+def test_what_stands_before_a_host_elsewhere_is_no_container(monkeypatch, url):
+    monkeypatch.setattr(locations, "open_location", lambda location, _=None: location)
+    assert locations.open_named(url, "/t", None) == url
 
 
 def test_a_url_that_fsspec_cannot_take_apart(monkeypatch):

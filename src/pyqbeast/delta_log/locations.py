@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 import fsspec
 from fsspec.archive import AbstractArchiveFileSystem
 
-from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError
+from pyqbeast.core.errors import InvalidInputError, QbeastError, StorageError, UnsupportedError
 from pyqbeast.core.location import Location, location_text, opening_failed
 from pyqbeast.delta_log.read_ahead import is_local
 
@@ -214,9 +214,35 @@ def open_named(location: str, table: Location, storage_options: Options) -> tupl
 
     `storage_options` go to the table's own store alone. They may hold credentials, and whoever can write the log says
     which server is asked.
+
+    Raises `UnsupportedError`, too, where fsspec would ask another account than the location names.
     """
+    host = _unread_host(location)
+    if host is not None and host != _unread_host(location_text(table)):
+        raise UnsupportedError(
+            f"{location!r} cannot be opened: fsspec's client takes no account from {host}, and the table's URL names "
+            "another host or none: if the account is the table's own, open the table by a URL with this host"
+        )
     is_own = storage_options and _are_of_one_store(location, table, storage_options)
     return open_location(location, storage_options if is_own else None)
+
+
+def _unread_host(location: str) -> str | None:
+    """The host behind a container, as on Azure, where fsspec's client goes without it; None for all other locations.
+
+    Such a client looks for the container in an account that the options name, or the environment.
+    """
+    scheme, authority, _ = _split(location)
+    if scheme is None or "@" not in (authority or ""):
+        return None
+    host = str(authority).rpartition("@")[2]
+    try:
+        kind, url = fsspec.get_filesystem_class(scheme), f"{scheme}://{authority}/"
+        is_read = kind._get_kwargs_from_urls(url) or host in kind._strip_protocol(url)
+    # What takes a URL apart may raise anything.
+    except Exception:
+        return None  # opening it says what is wrong
+    return None if is_read else host
 
 
 def _are_of_one_store(location: str, table: Location, storage_options: Mapping[str, Any]) -> bool:
