@@ -447,8 +447,8 @@ class AzureFiles(AccountFiles):
 
     @classmethod
     def _strip_protocol(cls, path):
-        container, slash, rest = path.removeprefix("azure://").partition("/")
-        return container.partition("@")[0] + slash + rest
+        container, slash, rest = path.removeprefix("azure://").lstrip("/").partition("/")
+        return "/" + container.partition("@")[0] + slash + rest
 
     @staticmethod
     def _get_kwargs_from_urls(url):
@@ -474,7 +474,7 @@ def test_no_file_is_read_from_another_account_than_its_own(table, host, is_read)
     """A client that takes no account from a host would look in the table's."""
     file = f"azure://c@{host}/source/f"
     if is_read:
-        assert locations.open_named(file, table, {"key": "x"})[1] == "c/source/f"
+        assert locations.open_named(file, table, {"key": "x"})[1] == "/c/source/f"
         return
     with pytest.raises(UnsupportedError, match=rf"'{file}' cannot be opened: .*takes no account from {host}"):
         locations.open_named(file, table, {"key": "x"})
@@ -486,6 +486,23 @@ def test_no_file_is_read_from_another_account_than_its_own(table, host, is_read)
 def test_what_stands_before_a_host_elsewhere_is_no_container(monkeypatch, url):
     monkeypatch.setattr(locations, "open_location", lambda location, _=None: location)
     assert locations.open_named(url, "/t", None) == url
+
+
+def test_files_are_told_with_their_account(tmp_path):
+    """One path in two accounts is two files."""
+    indexed_table(tmp_path, NUMBERS)
+    (log,) = (tmp_path / "_delta_log").glob("*.json")
+    *first, added = log.read_text().splitlines()
+    far = [
+        added.replace('"part-0', f'"azure://c@{account}.dfs.core.windows.net/far/part-0') for account in "ab"
+    ]
+    log.write_text("\n".join([*first, added, *far]))
+    (tmp_path / "stray.parquet").write_bytes(b"12345")
+    fsspec.filesystem("memory").put(str(tmp_path), "/c/told", recursive=True)
+    fsspec.filesystem("memory").put(str(tmp_path / "part-0.parquet"), "/c/far/part-0.parquet")
+    report = verify_log("azure://c@a.dfs.core.windows.net/told")
+    assert not report.problems
+    assert any("azure://c@a.dfs.core.windows.net/told/stray.parquet" in note for note in report.notes)
 
 
 def test_a_url_that_fsspec_cannot_take_apart(monkeypatch):

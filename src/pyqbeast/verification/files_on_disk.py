@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
-from pyqbeast.core.location import Location
+from pyqbeast.core.location import Location, location_text
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.live_file import LiveFile
@@ -92,7 +92,9 @@ class _Storage:
         self._fresh: dict[Any, Any] = {self._system: fresh}
         #: What they list: sizes by name.
         self._listed: dict[_Place, dict[str, int | None]] = {}
-        self._root_location = locations.hadoop_path(self._system.unstrip_protocol(self._root))
+        #: What places outside the table's folder are called in the log: paths of fsspec have no account of Azure.
+        self._names: dict[_Place, str] = {}
+        self._root_location = _location_of(table, self._system, self._root)
 
     def look_up(self, file: LiveFile) -> FileOnDisk:
         plain = f"{self._root}/{file.path}"
@@ -140,9 +142,11 @@ class _Storage:
             below = posixpath.normpath(location[len(self._root_location) + 1 :])
             return self._system, f"{self._root}/{below}"
         try:
-            return locations.open_named(location, self._table, self._options)
+            place = locations.open_named(location, self._table, self._options)
         except InvalidInputError:
             return None
+        self._names.setdefault(place, location)
+        return place
 
     def _is_below(self, place: _Place) -> bool:
         """Whether a file lies in the table's folder."""
@@ -198,7 +202,7 @@ class _Storage:
         system, path = place
         if self._is_below(place):
             return self._root_location + path[len(self._root) :]
-        return locations.hadoop_path(system.unstrip_protocol(path))
+        return self._names.get(place) or locations.hadoop_path(system.unstrip_protocol(path))
 
     def _is_hidden(self, path: str, is_iceberg: bool) -> bool:
         """Whether a file is none of the table's rows: the log, checksums, change data, what a query engine keeps.
@@ -207,6 +211,14 @@ class _Storage:
         """
         parts = path[len(self._root) + 1 :].split("/")
         return any(part.startswith(("_", ".")) for part in parts) or (is_iceberg and "metadata" in parts)
+
+
+def _location_of(table: Location, system: Any, root: str) -> str:  # noqa: ANN401 (fsspec's)
+    """The whole location of a table: as its URL names it, with an account of Azure that its path in fsspec lacks."""
+    text = location_text(table)
+    # The end of an archive's URL is no part of its files' paths.
+    is_whole = "://" in text and "::" not in text and not is_local(system)
+    return locations.hadoop_path(text if is_whole else system.unstrip_protocol(root)).rstrip("/")
 
 
 def _sizes_below(root: str, system: Any) -> dict[str, int | None]:  # noqa: ANN401 (fsspec's)
