@@ -308,7 +308,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     String location = location(name, properties);
     TableDefinition definition = TableDefinition.of(properties);
     if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(spark(), location, definition.options())) {
-      throw unchecked(DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.toString(), location));
+      throw Door.unchecked(DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.toString(), location));
     }
     Runnable register = () -> {};
     if (!isPathIdentifier(name)) {
@@ -336,7 +336,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   /** Refuses what the catalog would refuse only after the rows are written, and partitions. */
   private void check(Identifier name, Transform[] partitions) {
     if (!isPathIdentifier(name) && !CATALOG_NAME.matcher(name.name()).matches()) {
-      throw unchecked(QueryCompilationErrors.invalidNameForTableOrDatabaseError(name.name()));
+      throw Door.unchecked(QueryCompilationErrors.invalidNameForTableOrDatabaseError(name.name()));
     }
     if (partitions.length > 0) {
       throw new Refusal(
@@ -360,7 +360,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     String stated = properties.get(TableCatalog.PROP_LOCATION);
     if (isPathIdentifier(name)) {
       if (stated != null && !StatedPlace.areSame(spark(), place(stated), place(name.name()))) {
-        throw unchecked(DeltaErrors$.MODULE$.ambiguousPathsInCreateTableException(name.name(), stated));
+        throw Door.unchecked(DeltaErrors$.MODULE$.ambiguousPathsInCreateTableException(name.name(), stated));
       }
       return name.name();
     }
@@ -369,17 +369,13 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       return stated != null ? stated : CatalogUtils.URIToString(catalog().defaultTablePath(identifier(name)));
     }
     if (stated != null && !StatedPlace.areSame(spark(), place(stated), existing.get().location())) {
-      throw unchecked(DeltaErrors$.MODULE$.tableLocationMismatch(entry(name, properties, stated), existing.get()));
+      throw Door.unchecked(DeltaErrors$.MODULE$.tableLocationMismatch(entry(name, properties, stated), existing.get()));
     }
     return CatalogUtils.URIToString(existing.get().location());
   }
 
   private static URI place(String location) {
     return CatalogUtils.stringToURI(location);
-  }
-
-  private static RuntimeException unchecked(Throwable error) {
-    return Door.<RuntimeException>unchecked((Exception) error);
   }
 
   private CatalogTable entry(Identifier name, Map<String, String> properties, String location) {
@@ -423,7 +419,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     try {
       return catalog().getTableMetadata(identifier(name));
     } catch (Exception e) { // Scala's methods do not declare what they throw
-      throw unchecked(e);
+      throw Door.unchecked(e);
     }
   }
 

@@ -53,7 +53,7 @@ public final class CheckedSave extends CommandPlan<RunnableCommand> {
     try {
       checkPlace(session, session.sessionState().catalog(), table);
     } catch (Exception e) { // Scala's methods do not declare what they throw
-      throw Door.<RuntimeException>unchecked(e);
+      throw Door.unchecked(e);
     }
   }
 

@@ -82,7 +82,7 @@ public final class QbeastSink implements Sink {
       }
       Bridge.write(mode, all, stored);
     } catch (PythonFailure | Failure failure) {
-      throw Door.<RuntimeException>unchecked(asSparkKnowsIt(failure, session.sparkContext().getLocalProperty(JOB_GROUP)));
+      throw Door.unchecked(asSparkKnowsIt(failure, session.sparkContext().getLocalProperty(JOB_GROUP)));
     } finally {
       Frames.freeCached(rows);
     }

@@ -58,7 +58,7 @@ public final class SavedTable extends CommandPlan<CreateDataSourceTableAsSelectC
       CheckedSave.checkLayout(table);
       writer.create();
     } catch (Exception e) { // Scala's methods do not declare what they throw
-      throw command.mode() == SaveMode.Overwrite ? withLoss(e) : Door.<RuntimeException>unchecked(e);
+      throw command.mode() == SaveMode.Overwrite ? withLoss(e) : Door.unchecked(e);
     }
     return new InternalRow[0];
   }

@@ -1,9 +1,7 @@
 package io.pyqbeast.commit;
 
-import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.spark.ScalaInterop;
-import java.io.IOException;
 import java.util.Map;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -30,14 +28,10 @@ public final class CachedRows {
     Landed.quietly(
         path,
         () -> {
-          try {
-            Path place = new Path(path);
-            FileSystem store =
-                place.getFileSystem(session.sessionState().newHadoopConfWithOptions(ScalaInterop.map(options)));
-            caches.recacheByPath(session, place, store);
-          } catch (IOException e) {
-            throw Door.<RuntimeException>unchecked(e);
-          }
+          Path place = new Path(path);
+          FileSystem store =
+              place.getFileSystem(session.sessionState().newHadoopConfWithOptions(ScalaInterop.map(options)));
+          caches.recacheByPath(session, place, store);
         });
   }
 }

@@ -6,7 +6,6 @@ import static org.apache.spark.sql.functions.map_entries;
 import static org.apache.spark.sql.functions.not;
 import static org.apache.spark.sql.functions.sort_array;
 
-import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.CommandPlan;
@@ -44,12 +43,7 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   public InternalRow[] executeCollect() {
     Snapshot then = command.sourceTable().initialSnapshot();
     boolean hadIndex = StoredIndex.isIn(then.metadata());
-    InternalRow[] restored;
-    try {
-      restored = WatchedCommand.run(() -> run(), new InternalRow[0]);
-    } catch (Exception e) {
-      throw Door.<RuntimeException>unchecked(e);
-    }
+    InternalRow[] restored = WatchedCommand.run(this::run, new InternalRow[0]);
     Path path = command.sourceTable().path();
     if (hadIndex) {
       Landed.quietly(

@@ -135,7 +135,7 @@ public final class RowDeletion {
 
   /** Writes a new file of vectors. One that cannot be written whole is deleted. */
   public void write(String location, byte[] bytes) {
-    door.open(
+    door.run(
         () -> {
           Path path = new Path(location);
           try (FSDataOutputStream out = files(location).create(path, false)) {
@@ -148,7 +148,6 @@ public final class RowDeletion {
             }
             throw e;
           }
-          return null;
         });
   }
 
@@ -191,7 +190,7 @@ public final class RowDeletion {
         conflict = e.getMessage();
         return false;
       }
-      throw Door.<RuntimeException>unchecked(e);
+      throw Door.unchecked(e);
     }
     CachedRows.refresh(session, root(), ScalaInterop.map(transaction.deltaLog().options()));
     return true;

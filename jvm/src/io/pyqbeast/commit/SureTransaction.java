@@ -142,7 +142,7 @@ class SureTransaction extends OptimisticTransaction {
     } catch (FileNotFoundException e) {
       return false;
     } catch (IOException e) {
-      throw Door.<RuntimeException>unchecked(e);
+      throw Door.unchecked(e);
     }
   }
 
@@ -217,7 +217,7 @@ class SureTransaction extends OptimisticTransaction {
           findOut(e);
         }
         if (landed.isEmpty()) {
-          throw Door.<RuntimeException>unchecked(e);
+          throw Door.unchecked(e);
         }
         Landed.logLaterFailure(deltaLog().dataPath(), e);
         interrupted |= e instanceof InterruptedException;

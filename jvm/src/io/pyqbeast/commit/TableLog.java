@@ -142,11 +142,7 @@ public final class TableLog {
    * came after a version.
    */
   public void addedTo(String target, long version, long committed, long revision) {
-    door.open(
-        () -> {
-          JSON.writeValue(new File(target), added(version, committed, revision));
-          return null;
-        });
+    door.run(() -> JSON.writeValue(new File(target), added(version, committed, revision)));
   }
 
   private Map<String, Object> added(long version, long committed, long revision) {
@@ -194,11 +190,7 @@ public final class TableLog {
    *     and all is read anew from the log
    */
   public void filesTo(String target, boolean withStatistics) {
-    door.open(
-        () -> {
-          writeFiles(target, withStatistics);
-          return null;
-        });
+    door.run(() -> writeFiles(target, withStatistics));
   }
 
   private void writeFiles(String target, boolean withStatistics) throws IOException {

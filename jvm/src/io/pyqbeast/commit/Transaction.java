@@ -26,7 +26,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -244,7 +243,7 @@ public final class Transaction extends LaidOutTransaction {
    * @param pageRows rows a Parquet page
    */
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
-    active(
+    change(
         () -> {
           try (SessionCopy own = ownSession(pageRows)) {
             boolean isAsked = own.session().sessionState().conf().contains(STARTS_AGAIN);
@@ -253,7 +252,6 @@ public final class Transaction extends LaidOutTransaction {
             }
             writeIn(own.session(), data, mode, given);
           }
-          return null;
         });
   }
 
@@ -339,7 +337,7 @@ public final class Transaction extends LaidOutTransaction {
   public void rewrite(Dataset<Row> data, List<String> paths, Map<String, String> given, int pageRows) {
     request = WriteRequest.of(session, given);
     List<Action> all = new ArrayList<>();
-    active(
+    change(
         () -> {
           long now = System.currentTimeMillis();
           filesOf(paths).forEach(file -> all.add(file.removeWithTimestamp(now, false)));
@@ -353,7 +351,6 @@ public final class Transaction extends LaidOutTransaction {
               }
             }
           }
-          return null;
         });
     actions = ScalaInterop.seq(all);
   }
@@ -404,11 +401,7 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Takes over what another transaction wrote and could not commit: rows without numbers that others have too. */
   public void adopt(Transaction other) {
-    door.open(
-        () -> {
-          other.checkTable();
-          return null;
-        });
+    door.run(other::checkTable);
     actions = other.actions;
     written.add(other.written);
     query = other.query;
@@ -416,11 +409,7 @@ public final class Transaction extends LaidOutTransaction {
     adoptFiles(other);
     request = other.request;
     if (!entries.added().isEmpty()) {
-      active(
-          () -> {
-            updateMetadata(metadata(), false);
-            return null;
-          });
+      change(() -> updateMetadata(metadata(), false));
     }
   }
 
@@ -482,11 +471,7 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Commits what {@link #store} was given and nothing else, as {@link #commit} does. */
   public boolean commitStored() {
-    active(
-        () -> {
-          updateMetadata(metadata(), false);
-          return null;
-        });
+    change(() -> updateMetadata(metadata(), false));
     return commit(new DeltaOperations.SetTableProperties(ScalaInterop.map(entries.added())), ofSameRows(Map.of()));
   }
 
@@ -518,28 +503,27 @@ public final class Transaction extends LaidOutTransaction {
 
   /** Deletes the files of a write that will not be committed. What cannot be deleted stays: no reader looks at it. */
   public void discard() {
-    door.open(
+    door.run(
         () -> {
           try {
             discard(actions);
           } catch (Exception e) {
             LOG.log(System.Logger.Level.WARNING, "files that VACUUM deletes stay behind in " + path(), e);
           }
-          return null;
         });
     written.clear();
   }
 
-  private <T> T active(Door.Body<T> body) {
-    Supplier<T> unchecked =
+  private void change(Door.Step step) {
+    active(
         () -> {
-          try {
-            return body.run();
-          } catch (Exception e) {
-            throw Door.<RuntimeException>unchecked(e);
-          }
-        };
-    return door.open(
-        () -> OptimisticTransaction$.MODULE$.withActive(this, false, ScalaInterop.supplier(unchecked)));
+          step.run();
+          return null;
+        });
+  }
+
+  /** Runs what Delta does while this is the transaction that is active in its thread. */
+  private <T> T active(Door.Body<T> body) {
+    return OptimisticTransaction$.MODULE$.withActive(this, false, ScalaInterop.supplier(() -> door.open(body)));
   }
 }

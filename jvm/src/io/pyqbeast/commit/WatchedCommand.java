@@ -105,7 +105,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
    *
    * @param landed what to return if something fails after the commit has landed
    */
-  static <T> T run(Door.Body<T> command, T landed) throws Exception {
+  static <T> T run(Door.Body<T> command, T landed) {
     WatchedCommand watch = new WatchedCommand();
     TransactionExecutionObserver before = (TransactionExecutionObserver) TransactionExecutionObserver.getObserver();
     TransactionExecutionObserver.setObserver(watch);
@@ -113,7 +113,7 @@ public final class WatchedCommand implements TransactionExecutionObserver {
       return command.run();
     } catch (Throwable e) { // an Error as well: a caller who is told of it takes the write for failed
       if (watch.transaction == null || !watch.transaction.hasLanded()) {
-        throw e;
+        throw Door.unchecked(e);
       }
       Landed.logLaterFailure(watch.transaction.deltaLog().dataPath(), e);
       return landed;

@@ -30,6 +30,11 @@ public final class Door {
     T run() throws Exception;
   }
 
+  /** Such code that gives nothing back. */
+  public interface Step {
+    void run() throws Exception;
+  }
+
   /** Such as the values of the row that violates a constraint. */
   private static final int LINES = 20;
 
@@ -60,7 +65,7 @@ public final class Door {
     try {
       return body.run();
     } catch (Exception e) {
-      throw Door.<RuntimeException>unchecked(forPython(e));
+      throw unchecked(forPython(e));
     } finally {
       leave.run();
       if (before.isDefined()) {
@@ -71,12 +76,25 @@ public final class Door {
     }
   }
 
+  /** The same for code that gives nothing back. */
+  public void run(Step step) {
+    open(
+        () -> {
+          step.run();
+          return null;
+        });
+  }
+
   /**
    * Throws anything without declaring it: Scala's methods do not declare what they throw, so Java cannot catch it by
    * kind.
    */
+  public static RuntimeException unchecked(Throwable e) {
+    return Door.<RuntimeException>thrown(e);
+  }
+
   @SuppressWarnings("unchecked")
-  public static <E extends Exception> E unchecked(Throwable e) throws E {
+  private static <E extends Throwable> RuntimeException thrown(Throwable e) throws E {
     throw (E) e;
   }
 

@@ -10,7 +10,7 @@ public final class Landed {
   private Landed() {}
 
   /** Runs a step that may fail. */
-  public static void quietly(Object table, Runnable body) {
+  public static void quietly(Object table, Door.Step body) {
     try {
       body.run();
     } catch (Throwable e) {

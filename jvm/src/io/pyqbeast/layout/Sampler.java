@@ -51,11 +51,7 @@ public final class Sampler implements Function2<Integer, Iterator<InternalRow>, 
   public static void sample(Dataset<Row> data, List<Column> columns, int rows, String target) {
     Dataset<Row> sampled = data.select(columns.toArray(new Column[0]));
     Door.reading(data.sparkSession(), "the rows to be written")
-        .open(
-            () -> {
-              sampleTo(sampled, rows, target);
-              return null;
-            });
+        .run(() -> sampleTo(sampled, rows, target));
   }
 
   private static void sampleTo(Dataset<Row> data, int rows, String target) throws IOException {

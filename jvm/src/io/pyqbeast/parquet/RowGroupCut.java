@@ -40,10 +40,7 @@ final class RowGroupCut {
       look.invoke(writer);
       return end.getLong(writer);
     } catch (InvocationTargetException e) {
-      if (e.getCause() instanceof Error error) {
-        throw error;
-      }
-      throw Door.<RuntimeException>unchecked((Exception) e.getCause());
+      throw Door.unchecked(e.getCause());
     } catch (ReflectiveOperationException e) {
       return 0;
     }

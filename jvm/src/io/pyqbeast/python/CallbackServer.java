@@ -80,7 +80,7 @@ public final class CallbackServer {
       python.isMissed = !listens;
       return listens;
     } catch (InterruptedException e) {
-      throw Door.<RuntimeException>unchecked(e);
+      throw Door.unchecked(e);
     }
   }
 

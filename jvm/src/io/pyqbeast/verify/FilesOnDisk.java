@@ -69,11 +69,10 @@ public final class FilesOnDisk {
    */
   public static void listTo(TableLog log, String target) {
     Door.reading(log.session(), "the files of " + log.path())
-        .open(
+        .run(
             () -> {
               boolean isIceberg = UniversalFormat.icebergEnabled(log.snapshot().metadata());
               new FilesOnDisk(log.deltaLog(), isIceberg).writeTo(log, target);
-              return null;
             });
   }
 

@@ -30,7 +30,7 @@ public final class Footers {
    */
   public static void rowsTo(TableLog log, String request, String target) {
     Door.reading(log.session(), "the files of " + log.path())
-        .open(
+        .run(
             () -> {
               List<String> locations = JSON.readValue(new File(request), new TypeReference<List<String>>() {});
               JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
@@ -42,7 +42,6 @@ public final class Footers {
                       .map(location -> read(location, conf.value().value()))
                       .collect();
               JSON.writeValue(new File(target), footers);
-              return null;
             });
   }
 
