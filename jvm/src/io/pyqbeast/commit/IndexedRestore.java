@@ -6,6 +6,7 @@ import static org.apache.spark.sql.functions.map_entries;
 import static org.apache.spark.sql.functions.not;
 import static org.apache.spark.sql.functions.sort_array;
 
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.spark.CommandPlan;
@@ -29,6 +30,7 @@ import org.apache.spark.sql.delta.commands.RestoreTableCommand;
  */
 public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
   private static final long serialVersionUID = 1L;
+  private static final int ATTEMPTS = 10;
 
   public IndexedRestore(RestoreTableCommand command) {
     super(command);
@@ -46,23 +48,28 @@ public final class IndexedRestore extends CommandPlan<RestoreTableCommand> {
     InternalRow[] restored = WatchedCommand.run(this::run, new InternalRow[0]);
     Path path = command.sourceTable().path();
     if (hadIndex) {
-      Landed.quietly(
-          path,
-          () -> RepeatedCommit.land(
-              () -> restoreTags(path.toString(), then),
-              "files of " + path + " keep the tags and statistics of the version before, those of format 0.6 among them,"
-                  + " which programs of before cannot read; RESTORE again sets the old ones"));
+      Landed.quietly(path, () -> restoreTags(path.toString(), then));
     }
     CachedRows.refresh(session(), path.toString(), ScalaInterop.map(command.sourceTable().deltaLog().options()));
     return restored;
   }
 
-  /** @return false where another writer came first */
-  private boolean restoreTags(String path, Snapshot then) {
-    TableLog log = TableLog.newest(session(), path);
-    Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
-    return retagged.isEmpty()
-        || EntryRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0;
+  /** Commits on top of the newest version, each time that another writer comes first. */
+  private void restoreTags(String path, Snapshot then) {
+    for (int i = 0; i < ATTEMPTS; i++) {
+      TableLog log = TableLog.newest(session(), path);
+      Dataset<Row> retagged = retagged(log.files(), then.allFiles().toDF());
+      if (retagged.isEmpty()
+          || EntryRewrite.commit(log, "RESTORE TAGS", retagged, retagged.limit(0), Map.of(), Map.of()) >= 0) {
+        return;
+      }
+    }
+    throw new Failure(
+        Failure.Kind.CONFLICT,
+        "other writers came first " + ATTEMPTS + " times, so files of " + path + " keep the tags and statistics of the"
+            + " version before, those of format 0.6 among them, which programs of before cannot read; RESTORE again sets"
+            + " the old ones",
+        null);
   }
 
   /** The files of {@code now} whose tags or statistics were others in {@code then}, with those of {@code then}. */
