@@ -1,5 +1,6 @@
 package io.pyqbeast.commit;
 
+import io.pyqbeast.spark.CurrentTime;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
@@ -52,7 +53,7 @@ record Rehearsal(
     StructType stored = plain(planned.schema());
     Dataset<Row> rows = completed._1();
     Dataset<Row> asStored =
-        FixedTime.in(
+        CurrentTime.fixed(
             PaddedTexts.in(
                 DataType.equalsIgnoreNullability(rows.schema(), stored) ? rows : rows.to(stored), planned.schema()));
     return new Rehearsal(planned, asGiven, asStored, completed._3(), completed._4());

@@ -3,6 +3,8 @@ package io.pyqbeast.spark;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
@@ -13,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.catalyst.trees.TreePatternBits;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.types.StringType;
 import scala.Enumeration;
 import scala.collection.immutable.Seq;
@@ -33,9 +36,15 @@ public final class CurrentTime {
 
   private CurrentTime() {}
 
-  /** Whether a plan gives other rows at another time. */
-  public static boolean isUsedBy(LogicalPlan plan) {
-    return !fixed(plan).fastEquals(plan);
+  /**
+   * Rows in which one time stands in all these places. Spark gives each query a time of its own, and a write reads its rows
+   * twice: a row that is laid out by the first time would belong elsewhere by the second.
+   */
+  public static Dataset<Row> fixed(Dataset<Row> rows) {
+    QueryExecution query = ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution();
+    boolean isUsed = !fixed(query.analyzed()).fastEquals(query.analyzed());
+    // Rows in the cache keep the time that they have there, and are found by the plan as it was.
+    return isUsed ? Frames.of(rows.sparkSession(), fixed(query.withCachedData())) : rows;
   }
 
   /** The plan with the time of now in all these places. */
