@@ -106,6 +106,16 @@ class TableLog:
         return bool(self._java.isPartitioned())
 
     @property
+    def is_clustered(self) -> bool:
+        """Whether Delta clusters the table by some columns."""
+        return bool(self._java.isClustered())
+
+    @property
+    def has_legacy_files(self) -> bool:
+        """Whether files of the table were written before format 0.6. One Spark job."""
+        return bool(self._java.hasLegacyFiles())
+
+    @property
     def schema(self) -> StructType:
         """The table's schema."""
         return StructType.fromJson(json.loads(self._java.schema()))

@@ -76,13 +76,14 @@ class Transaction:
         self._java = java(spark).commit.Transaction.begin(spark._jsparkSession, path, dict(options or {}))
         self.path: str = self._java.path()
         self.exists: bool = self._java.exists()
-        self.configuration: dict[str, str] = json.loads(self._java.configuration()) if self.exists else {}
-        self.is_partitioned: bool = self.exists and self._java.isPartitioned()
+        log = self.log()
+        self.configuration: dict[str, str] = log.configuration if self.exists else {}
+        self.is_partitioned: bool = self.exists and log.is_partitioned
 
     @property
     def is_clustered(self) -> bool:
         """Whether Delta clusters the table by some columns."""
-        return bool(self.exists and self._java.isClustered())
+        return self.exists and self.log().is_clustered
 
     @property
     def is_overtaken(self) -> bool:
@@ -92,7 +93,7 @@ class Transaction:
     @property
     def has_legacy_files(self) -> bool:
         """Whether files of the table were written before format 0.6. One Spark job."""
-        return bool(self._java.hasLegacyFiles())
+        return self.exists and self.log().has_legacy_files
 
     @property
     def schema(self) -> dict[str, Any]:

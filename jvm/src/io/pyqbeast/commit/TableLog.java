@@ -27,6 +27,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.delta.util.JsonUtils;
 
 /** One version of a table's log, for Python to read. */
@@ -109,6 +110,16 @@ public final class TableLog {
 
   public boolean isPartitioned() {
     return door.open(() -> !snapshot.metadata().partitionColumns().isEmpty());
+  }
+
+  /** Whether Delta clusters the table by some columns. */
+  public boolean isClustered() {
+    return door.open(() -> !ClusteringColumnInfo$.MODULE$.extractLogicalNames(snapshot).isEmpty());
+  }
+
+  /** Whether files of the table were written before format 0.6. */
+  public boolean hasLegacyFiles() {
+    return door.open(() -> FileKinds.of(snapshot).legacy());
   }
 
   public String schema() {

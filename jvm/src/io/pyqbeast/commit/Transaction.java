@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.index.DeletedRows;
-import io.pyqbeast.index.FileKinds;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
@@ -48,7 +47,6 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.delta.schema.ImplicitMetadataOperation$;
-import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -116,10 +114,6 @@ public final class Transaction extends LaidOutTransaction {
     return !exists() && deltaLog().tableExists();
   }
 
-  public String configuration() {
-    return door.open(() -> JSON.writeValueAsString(ScalaInterop.map(metadata().configuration())));
-  }
-
   /** The table's schema as Spark writes it in JSON; empty for a new table. */
   public String schema() {
     return door.open(() -> exists() ? metadata().schemaString() : "");
@@ -155,20 +149,6 @@ public final class Transaction extends LaidOutTransaction {
           all.addAll(ScalaInterop.list(actions));
           return all.stream().map(Action::json).toList();
         });
-  }
-
-  public boolean isPartitioned() {
-    return door.open(() -> !metadata().partitionColumns().isEmpty());
-  }
-
-  /** Whether Delta clusters the table by some columns. */
-  public boolean isClustered() {
-    return door.open(() -> !ClusteringColumnInfo$.MODULE$.extractLogicalNames(snapshot()).isEmpty());
-  }
-
-  /** Whether files of the table were written before format 0.6. */
-  public boolean hasLegacyFiles() {
-    return door.open(() -> exists() && FileKinds.of(snapshot()).legacy());
   }
 
   /**
