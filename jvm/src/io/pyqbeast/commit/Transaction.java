@@ -9,13 +9,11 @@ import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
-import io.pyqbeast.parquet.ExactParquet;
 import io.pyqbeast.spark.DeltaActions;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
-import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.SessionCopy;
 import io.pyqbeast.spark.Snapshots;
@@ -58,16 +56,6 @@ import scala.collection.immutable.Seq;
 public final class Transaction extends LaidOutTransaction {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final System.Logger LOG = System.getLogger(Transaction.class.getName());
-
-  /** Pages of fewer rows than Parquet's 20,000 let a box query skip more inside a file. */
-  private static final String PAGE_ROWS = "parquet.page.row.count.limit";
-
-  /**
-   * Whether Spark (4.2 by itself, 4.1 where it is told) starts a stage from the beginning, or fails once a file is written, where
-   * a lost part of a shuffle has other bytes when it is computed once more. The rows are packed for their shuffle in the
-   * order in which they come, so that the same rows may well have other bytes.
-   */
-  private static final String STARTS_AGAIN = "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch";
 
   private final Door door;
   private Seq<Action> actions = ScalaInterop.seq(List.of());
@@ -205,7 +193,7 @@ public final class Transaction extends LaidOutTransaction {
   }
 
   /** The query that gives the rows. Rows that are kept have lost it afterwards, so the first call counts. */
-  void comeFrom(LogicalPlan rows) {
+  private void comeFrom(LogicalPlan rows) {
     query = query == null ? rows : query;
   }
 
@@ -225,11 +213,7 @@ public final class Transaction extends LaidOutTransaction {
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
     change(
         () -> {
-          try (SessionCopy own = ownSession(pageRows)) {
-            boolean isAsked = own.session().sessionState().conf().contains(STARTS_AGAIN);
-            if (!isAsked && query != null && Recomputed.isSettled(query)) {
-              own.session().conf().set(STARTS_AGAIN, "false");
-            }
+          try (SessionCopy own = WritingSession.of(session, pageRows, query)) {
             writeIn(own.session(), data, mode, given);
           }
         });
@@ -325,7 +309,7 @@ public final class Transaction extends LaidOutTransaction {
             updateMetadata(metadata(), false);
           }
           if (data != null) {
-            try (SessionCopy own = ownSession(pageRows)) {
+            try (SessionCopy own = WritingSession.of(session, pageRows)) {
               for (FileAction file : ScalaInterop.list(writeAgain(Frames.of(own.session(), Frames.plan(data))))) {
                 all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
               }
@@ -333,16 +317,6 @@ public final class Transaction extends LaidOutTransaction {
           }
         });
     actions = ScalaInterop.seq(all);
-  }
-
-  /** The session that files are written in. */
-  private SessionCopy ownSession(int pageRows) {
-    SessionCopy own = SessionCopy.of(session);
-    if (own.session().conf().getOption(PAGE_ROWS).isEmpty()) {
-      own.session().conf().set(PAGE_ROWS, Integer.toString(pageRows));
-    }
-    ExactParquet.set(own.session().sessionState().conf());
-    return own;
   }
 
   private WriteRequest requested(Map<String, String> given) {
