@@ -38,18 +38,12 @@ public final class DeltaActions {
 
   /** A file whose rows were in the table before. */
   public static AddFile withoutDataChange(AddFile file) {
-    return file.copy(
-        file.path(), file.partitionValues(), file.size(), file.modificationTime(), false, file.stats(), file.tags(),
-        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
-        file.backReference(), file.amtPassthrough());
+    return with(file, file.size(), false, file.stats(), file.deletionVector());
   }
 
   /** A file of which the log tells other statistics. */
   public static AddFile withStatistics(AddFile file, String statistics) {
-    return file.copy(
-        file.path(), file.partitionValues(), file.size(), file.modificationTime(), file.dataChange(), statistics,
-        file.tags(), file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
-        file.backReference(), file.amtPassthrough());
+    return with(file, file.size(), file.dataChange(), statistics, file.deletionVector());
   }
 
   /** A file with more tags than it has, or with other values of these. */
@@ -61,10 +55,7 @@ public final class DeltaActions {
 
   /** A file that ends after some of its bytes: what a scan reads that needs no more of it. */
   public static AddFile ofSize(AddFile file, long size) {
-    return file.copy(
-        file.path(), file.partitionValues(), size, file.modificationTime(), file.dataChange(), file.stats(), file.tags(),
-        file.deletionVector(), file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(),
-        file.backReference(), file.amtPassthrough());
+    return with(file, size, file.dataChange(), file.stats(), file.deletionVector());
   }
 
   /** A file of another size, whose deletion vector, if it has one, hides so many rows. */
@@ -76,8 +67,13 @@ public final class DeltaActions {
             : vector.copy(
                 vector.storageType(), vector.pathOrInlineDv(), vector.offset(), vector.sizeInBytes(), deleted,
                 vector.maxRowIndex());
+    return with(file, size, false, file.stats(), counted);
+  }
+
+  private static AddFile with(
+      AddFile file, long size, boolean dataChange, String statistics, DeletionVectorDescriptor vector) {
     return file.copy(
-        file.path(), file.partitionValues(), size, file.modificationTime(), false, file.stats(), file.tags(), counted,
+        file.path(), file.partitionValues(), size, file.modificationTime(), dataChange, statistics, file.tags(), vector,
         file.baseRowId(), file.defaultRowCommitVersion(), file.clusteringProvider(), file.backReference(),
         file.amtPassthrough());
   }
