@@ -1,6 +1,6 @@
 package io.pyqbeast;
 
-import io.pyqbeast.catalog.CubeSizeProperty;
+import io.pyqbeast.catalog.Alteration;
 import io.pyqbeast.catalog.IndexedTable;
 import io.pyqbeast.catalog.OptimizeProcedure;
 import io.pyqbeast.catalog.SavedOverTable;
@@ -10,7 +10,6 @@ import io.pyqbeast.catalog.TableDefinition;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.errors.Refusal;
-import io.pyqbeast.format.Constants;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.Snapshots;
 import java.net.URI;
@@ -39,11 +38,9 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.delta.commands.TableCreationModes;
 import org.apache.spark.sql.delta.hooks.UpdateCatalogFactory$;
-import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
 import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
@@ -136,95 +133,13 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
         : byDelta;
   }
 
-  /**
-   * Refuses to drop or rename a hashed column, because the weights of all rows are computed from it. The type of an
-   * indexed column may change to another one that can be indexed. Clustering is refused because Delta would move the
-   * rows out of the files that the index gave them. Properties that would change the index and do not are refused too.
-   */
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
-    checkProperties(name, changes);
-    boolean isOfSize = Arrays.stream(changes).anyMatch(CubeSizeProperty::isOf);
-    TableChange[] all =
-        isOfSize && loadTable(name) instanceof IndexedTable table && table.hasReadableIndex()
-            ? CubeSizeProperty.inAllSpellings(changes, table)
-            : changes;
-    for (TableChange change : changes) {
-      if (isClustered(change)
-          && loadTable(name) instanceof IndexedTable table
-          && table.hasReadableIndex()) {
-        throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
-      }
-      if (change instanceof TableChange.UpdateColumnType retyped
-          && retyped.newDataType() instanceof TimestampNTZType
-          && loadTable(name) instanceof IndexedTable table
-          && table.isIndexedBy(String.join(".", retyped.fieldNames()))) {
-        throw new Refusal(
-            "column " + String.join(".", retyped.fieldNames()) + " of " + name + " is indexed, and no index takes values of"
-                + " type " + retyped.newDataType().simpleString() + ": overwrite the table with other columnsToIndex first");
-      }
-      String column =
-          change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn
-              ? String.join(".", ((TableChange.ColumnChange) change).fieldNames())
-              : null;
-      if (column != null && loadTable(name) instanceof IndexedTable table) {
-        checkMayGo(column, name, table);
-      }
-    }
-    return super.alterTable(name, all);
-  }
-
-  private static void checkMayGo(String column, Identifier name, IndexedTable table) {
-    String lost = " and can neither be dropped nor renamed: overwrite the table with other ";
-    if (table.isIndexedBy(column)) {
-      throw new Refusal("column " + column + " of " + name + " is indexed" + lost + "columnsToIndex first");
-    }
-    if (table.isWeightColumn(column)) {
-      throw new Refusal(
-          "column " + column + " of " + name + " is one of the weightColumns" + lost + "weightColumns first, or with"
-              + " columnsToIndex alone for none");
-    }
-  }
-
-  /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */
-  private void checkProperties(Identifier name, TableChange[] changes) {
-    Map<String, String> set = new HashMap<>();
-    for (TableChange change : changes) {
-      if (change instanceof TableChange.SetProperty property) {
-        set.put(property.property(), property.value());
-      }
-    }
-    TableDefinition asked = TableDefinition.of(set);
-    if (asked.options().isEmpty() || !(loadTable(name) instanceof IndexedTable table && table.hasReadableIndex())) {
-      return;
-    }
-    if (asked.names("sampleFractions")) {
-      throw new Refusal(
-          name + " is a table already, whose fractions are the property " + Constants.SAMPLE_FRACTIONS
-              + ": set that one");
-    }
-    if (asked.names("columnStats")) {
-      throw new Refusal(
-          name + " is a table already, and no property tells of its columns: give columnStats to the next write of"
-              + " df.write");
-    }
-    if (asked.names("weightColumns")) {
-      throw new Refusal(
-          "a property does not change the weightColumns of " + name + ": overwrite the table with other weightColumns");
-    }
-    // Without columns Python looks at the other options alone.
-    Map<String, String> index = index(name, asked.namesColumns() ? table.schema() : new StructType(), asked);
-    if (asked.namesColumns() && !table.isIndexedAs(index)) {
-      throw new Refusal(
-          "a property does not change the columns that " + name + " is indexed by, nor how: overwrite the table with other"
-              + " columnsToIndex");
-    }
-  }
-
-  /** Whether columns are named to cluster by: as Spark says it, or as Delta's own parser does. */
-  private static boolean isClustered(TableChange change) {
-    return change instanceof TableChange.ClusterBy bySpark && bySpark.clusteringColumns().length > 0
-        || change instanceof ClusterBy byDelta && !byDelta.clusteringColumns().isEmpty();
+    return super.alterTable(
+        name,
+        loadTable(name) instanceof IndexedTable table && table.hasReadableIndex()
+            ? new Alteration(spark(), name, table).checked(changes)
+            : changes);
   }
 
   /** {@code qbeast.`/path`} names the same table as {@code delta.`/path`}. */

@@ -10,13 +10,13 @@ import org.apache.spark.sql.connector.catalog.TableChange;
  * The property of a table that says how many rows a cube of the next write has. Its name has several spellings, and a
  * table that has it under two of them says two things.
  */
-public final class CubeSizeProperty {
+final class CubeSizeProperty {
   private static final String NAME = "cubeSize";
 
   private CubeSizeProperty() {}
 
   /** Whether a change sets the property, or takes it out. */
-  public static boolean isOf(TableChange change) {
+  private static boolean isOf(TableChange change) {
     return change instanceof TableChange.SetProperty set && isName(set.property())
         || change instanceof TableChange.RemoveProperty removed && isName(removed.property());
   }
@@ -26,7 +26,7 @@ public final class CubeSizeProperty {
   }
 
   /** The changes of a table, of which those of the property count for each spelling that the table has it by. */
-  public static TableChange[] inAllSpellings(TableChange[] changes, IndexedTable table) {
+  static TableChange[] inAllSpellings(TableChange[] changes, IndexedTable table) {
     List<String> held =
         ScalaInterop.list(table.initialSnapshot().metadata().configuration().keys().toSeq()).stream()
             .filter(CubeSizeProperty::isName)

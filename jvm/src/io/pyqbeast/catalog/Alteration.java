@@ -1,0 +1,102 @@
+package io.pyqbeast.catalog;
+
+import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.format.Constants;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
+
+/**
+ * An ALTER TABLE of an indexed table. It may not drop or rename a hashed column, because the weights of all rows are
+ * computed from it. The type of an indexed column may change to another one that can be indexed. Clustering is refused
+ * because Delta would move the rows out of the files that the index gave them. Properties that would change the index and do
+ * not are refused too.
+ */
+public record Alteration(SparkSession session, Identifier name, IndexedTable table) {
+  /**
+   * The changes to make.
+   *
+   * @throws Refusal where there is one that may not be
+   */
+  public TableChange[] checked(TableChange[] changes) {
+    checkProperties(changes);
+    for (TableChange change : changes) {
+      if (isClustered(change)) {
+        throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
+      }
+      if (change instanceof TableChange.ColumnChange ofColumn) {
+        checkColumn(ofColumn, String.join(".", ofColumn.fieldNames()));
+      }
+    }
+    return CubeSizeProperty.inAllSpellings(changes, table);
+  }
+
+  private void checkColumn(TableChange.ColumnChange change, String column) {
+    if (change instanceof TableChange.UpdateColumnType retyped
+        && retyped.newDataType() instanceof TimestampNTZType
+        && table.isIndexedBy(column)) {
+      throw new Refusal(
+          "column " + column + " of " + name + " is indexed, and no index takes values of type "
+              + retyped.newDataType().simpleString() + ": overwrite the table with other columnsToIndex first");
+    }
+    if (!(change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn)) {
+      return;
+    }
+    String lost = " and can neither be dropped nor renamed: overwrite the table with other ";
+    if (table.isIndexedBy(column)) {
+      throw new Refusal("column " + column + " of " + name + " is indexed" + lost + "columnsToIndex first");
+    }
+    if (table.isWeightColumn(column)) {
+      throw new Refusal(
+          "column " + column + " of " + name + " is one of the weightColumns" + lost + "weightColumns first, or with"
+              + " columnsToIndex alone for none");
+    }
+  }
+
+  /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */
+  private void checkProperties(TableChange[] changes) {
+    Map<String, String> set = new HashMap<>();
+    for (TableChange change : changes) {
+      if (change instanceof TableChange.SetProperty property) {
+        set.put(property.property(), property.value());
+      }
+    }
+    TableDefinition asked = TableDefinition.of(set);
+    if (asked.options().isEmpty()) {
+      return;
+    }
+    if (asked.names("sampleFractions")) {
+      throw new Refusal(
+          name + " is a table already, whose fractions are the property " + Constants.SAMPLE_FRACTIONS
+              + ": set that one");
+    }
+    if (asked.names("columnStats")) {
+      throw new Refusal(
+          name + " is a table already, and no property tells of its columns: give columnStats to the next write of"
+              + " df.write");
+    }
+    if (asked.names("weightColumns")) {
+      throw new Refusal(
+          "a property does not change the weightColumns of " + name + ": overwrite the table with other weightColumns");
+    }
+    // Without columns Python looks at the other options alone.
+    StructType columns = asked.namesColumns() ? table.schema() : new StructType();
+    Map<String, String> index = asked.index(session, name.toString(), columns);
+    if (asked.namesColumns() && !table.isIndexedAs(index)) {
+      throw new Refusal(
+          "a property does not change the columns that " + name + " is indexed by, nor how: overwrite the table with other"
+              + " columnsToIndex");
+    }
+  }
+
+  /** Whether columns are named to cluster by: as Spark says it, or as Delta's own parser does. */
+  private static boolean isClustered(TableChange change) {
+    return change instanceof TableChange.ClusterBy bySpark && bySpark.clusteringColumns().length > 0
+        || change instanceof ClusterBy byDelta && !byDelta.clusteringColumns().isEmpty();
+  }
+}
