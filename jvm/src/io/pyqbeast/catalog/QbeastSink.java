@@ -9,6 +9,7 @@ import io.pyqbeast.python.Bridge;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.Frames;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
@@ -34,10 +35,10 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.TypeWidening;
 import org.apache.spark.sql.delta.TypeWideningMode;
 import org.apache.spark.sql.delta.UniversalFormat;
+import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.schema.SchemaMergingUtils$;
 import org.apache.spark.sql.delta.schema.SchemaUtils$;
 import org.apache.spark.sql.delta.sources.DeltaSQLConf$;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.Sink;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
@@ -100,27 +101,27 @@ public final class QbeastSink implements Sink {
    * counts.
    */
   private static OptionalLong versionRead(DeltaLog log, Dataset<Row> data) {
-    if (relationsOf(Frames.plan(data), log).isEmpty()) {
+    if (filesRead(Frames.plan(data), log).isEmpty()) {
       return OptionalLong.empty();
     }
     LogicalPlan planned = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().optimizedPlan();
     return OptionalLong.of(
-        relationsOf(planned, log).stream()
+        filesRead(planned, log).stream()
             .map(DeltaCommands::versionChosen)
             .flatMapToLong(OptionalLong::stream)
             .min()
             .orElseGet(() -> Snapshots.newest(log).version()));
   }
 
-  private static List<LogicalRelation> relationsOf(LogicalPlan plan, DeltaLog log) {
-    List<LogicalRelation> all = new ArrayList<>();
+  /** For each place where a plan reads the table the files there. */
+  private static List<TahoeFileIndex> filesRead(LogicalPlan plan, DeltaLog log) {
+    List<TahoeFileIndex> all = new ArrayList<>();
     plan.foreachWithSubqueries(
         ScalaInterop.function(
             node -> {
-              DeltaLog read = node instanceof LogicalRelation relation ? DeltaCommands.logRead(relation) : null;
-              if (read != null && read.isSameLogAs(log)) {
-                all.add((LogicalRelation) node);
-              }
+              LogicalPlans.filesRead(node, TahoeFileIndex.class)
+                  .filter(files -> files.deltaLog().isSameLogAs(log))
+                  .ifPresent(all::add);
               return BoxedUnit.UNIT;
             }));
     return all;

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.index.BlockIndex;
 import io.pyqbeast.index.ReplicatedCubes;
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,10 +19,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** The files of each indexed table that a query's own filters leave, as Delta chooses them. */
 final class FilesToRead {
@@ -99,28 +97,26 @@ final class FilesToRead {
 
   /** Collects the files that Delta chooses. A plan that Spark's optimizer finds to be empty has none. */
   private void collect(LogicalPlan node) {
-    if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation read) {
-      if (read.location() instanceof PreparedDeltaFileIndex prepared) {
-        for (int table : tablesReadBy(relation, prepared.path())) {
-          ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> paths.get(table).add(file.path()));
-        }
-      } else if (read.location() instanceof TahoeLogFileIndex unprepared) {
-        // Delta prepares no scan where a setting turns data skipping off.
-        whole.addAll(tablesReadBy(relation, unprepared.path()));
-      }
-    }
+    LogicalPlans.filesRead(node, PreparedDeltaFileIndex.class).ifPresent(
+        prepared -> {
+          for (int table : tablesReadBy(node, prepared.path())) {
+            ScalaInterop.list(prepared.preparedScan().files()).forEach(file -> paths.get(table).add(file.path()));
+          }
+        });
+    // Delta prepares no scan where a setting turns data skipping off.
+    LogicalPlans.deltaIndex(node).ifPresent(all -> whole.addAll(tablesReadBy(node, all.path())));
     ScalaInterop.list(node.children()).forEach(this::collect);
   }
 
   /** The places of the query that a scan may be: all that read its table, if its columns do not tell them apart. */
-  private List<Integer> tablesReadBy(LogicalRelation relation, org.apache.hadoop.fs.Path path) {
+  private List<Integer> tablesReadBy(LogicalPlan scan, org.apache.hadoop.fs.Path path) {
     List<Integer> ofPath = new ArrayList<>();
     List<Integer> ofColumns = new ArrayList<>();
     for (int i = 0; i < tables.size(); i++) {
       SampledTable table = tables.get(i);
       if (path.equals(table.index().path())) {
         ofPath.add(i);
-        if (ScalaInterop.list(relation.output()).stream().anyMatch(column -> table.has(column.exprId()))) {
+        if (ScalaInterop.list(scan.output()).stream().anyMatch(column -> table.has(column.exprId()))) {
           ofColumns.add(i);
         }
       }

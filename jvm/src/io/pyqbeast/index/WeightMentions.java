@@ -34,7 +34,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
@@ -232,10 +231,9 @@ public final class WeightMentions {
 
   /** Whether a node reads a table whose rows are placed by a readable index. */
   public static boolean readsIndex(LogicalPlan plan) {
-    return plan instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation files
-        && files.location() instanceof TahoeFileIndex index
-        && StoredIndex.isReadableIn(index.metadata());
+    return LogicalPlans.filesRead(plan, TahoeFileIndex.class)
+        .filter(table -> StoredIndex.isReadableIn(table.metadata()))
+        .isPresent();
   }
 
   /** Whether a subquery, over this table or another one, may pick its rows by their weight. */

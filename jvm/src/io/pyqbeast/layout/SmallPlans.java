@@ -1,6 +1,8 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
+import java.util.Optional;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -13,9 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** Plans that one task computes in no time: projections and filters of few bytes, without a user's own functions. */
 final class SmallPlans {
@@ -33,10 +33,9 @@ final class SmallPlans {
     if (plan instanceof LocalRelation || plan instanceof Range || plan instanceof InMemoryRelation) {
       return plan.stats().sizeInBytes().doubleValue();
     }
-    if (plan instanceof LogicalRelation relation
-        && relation.relation() instanceof HadoopFsRelation read
-        && read.location() instanceof InMemoryFileIndex files) {
-      return files.sizeInBytes();
+    Optional<InMemoryFileIndex> files = LogicalPlans.filesRead(plan, InMemoryFileIndex.class);
+    if (files.isPresent()) {
+      return files.get().sizeInBytes();
     }
     boolean isLight =
         plan instanceof Project || plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof View;

@@ -43,9 +43,7 @@ final class RowsOfTable {
   /** None for any other plan. */
   static Optional<RowsOfTable> of(LogicalPlan plan) {
     if (plan instanceof LogicalRelation relation) {
-      return LogicalPlans.isDelta(relation)
-          ? Optional.of(new RowsOfTable(plan, relation, Set.of()))
-          : Optional.empty();
+      return LogicalPlans.deltaIndex(relation).map(table -> new RowsOfTable(plan, relation, Set.of()));
     }
     if (!(plan instanceof Project
         || plan instanceof Filter

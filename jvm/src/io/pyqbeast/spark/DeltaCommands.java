@@ -9,7 +9,6 @@ import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** Delta's commands that change rows of a table in place. */
@@ -32,20 +31,13 @@ public final class DeltaCommands {
 
   /** The log of the table that a relation reads; null for a relation of anything else. */
   public static DeltaLog logRead(LogicalRelation relation) {
-    return relation.relation() instanceof HadoopFsRelation files && files.location() instanceof TahoeFileIndex index
-        ? index.deltaLog()
-        : null;
+    return LogicalPlans.filesRead(relation, TahoeFileIndex.class).map(TahoeFileIndex::deltaLog).orElse(null);
   }
 
-  /**
-   * The version of its table that a relation reads whose files are chosen; empty for any other relation, and for a version
-   * that the query itself names.
-   */
-  public static OptionalLong versionChosen(LogicalRelation relation) {
-    return relation.relation() instanceof HadoopFsRelation files
-            && files.location() instanceof PreparedDeltaFileIndex index
-            && index.versionScanned().isEmpty()
-        ? OptionalLong.of(index.preparedScan().version())
+  /** The version of the table whose files these are, if they are chosen; empty for a version that the query itself names. */
+  public static OptionalLong versionChosen(TahoeFileIndex files) {
+    return files instanceof PreparedDeltaFileIndex chosen && chosen.versionScanned().isEmpty()
+        ? OptionalLong.of(chosen.preparedScan().version())
         : OptionalLong.empty();
   }
 
@@ -54,11 +46,9 @@ public final class DeltaCommands {
    * does so also after a write, where compaction is automatic, and within other commands: no plan of theirs tells of it.
    */
   public static DeltaLog rewrittenBy(LogicalPlan plan) {
-    return plan instanceof LogicalRelation relation
-            && relation.relation() instanceof HadoopFsRelation files
-            && files.location() instanceof TahoeBatchFileIndex chosen
-            && chosen.actionType().equals(OPTIMIZE)
-        ? chosen.deltaLog()
-        : null;
+    return LogicalPlans.filesRead(plan, TahoeBatchFileIndex.class)
+        .filter(chosen -> chosen.actionType().equals(OPTIMIZE))
+        .map(TahoeBatchFileIndex::deltaLog)
+        .orElse(null);
   }
 }

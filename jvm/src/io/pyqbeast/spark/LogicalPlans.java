@@ -149,18 +149,18 @@ public final class LogicalPlans {
     return plan.transformUp(ScalaInterop.partial(kind, by));
   }
 
-  /** Whether a node reads a Delta table whose files are not chosen yet. */
-  public static boolean isDelta(LogicalPlan node) {
-    return deltaIndex(node).isPresent();
+  /** What a node reads, if that is files which are found in this way. */
+  public static <F extends FileIndex> Optional<F> filesRead(LogicalPlan node, Class<F> found) {
+    return node instanceof LogicalRelation relation
+            && relation.relation() instanceof HadoopFsRelation files
+            && found.isInstance(files.location())
+        ? Optional.of(found.cast(files.location()))
+        : Optional.empty();
   }
 
   /** What a node reads, if that is a Delta table whose files are not chosen yet. */
   public static Optional<TahoeLogFileIndex> deltaIndex(LogicalPlan node) {
-    return node instanceof LogicalRelation relation
-            && relation.relation() instanceof HadoopFsRelation files
-            && files.location() instanceof TahoeLogFileIndex table
-        ? Optional.of(table)
-        : Optional.empty();
+    return filesRead(node, TahoeLogFileIndex.class);
   }
 
   /**
