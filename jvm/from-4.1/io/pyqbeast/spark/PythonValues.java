@@ -5,7 +5,6 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.CatalystTypeConverters;
-import org.apache.spark.sql.sources.Filter;
 import scala.Product;
 import scala.collection.Iterator;
 
@@ -22,14 +21,10 @@ final class PythonValues {
 
   private PythonValues() {}
 
-  /** Whether Python has all values of a filter, and the filter has them as the query does. */
-  static boolean has(Filter filter) {
-    return hasValue(filter);
-  }
-
-  private static boolean hasValue(Object value) {
+  /** Whether Python has a value, or all values of a filter, and the filter has them as the query does. */
+  static boolean has(Object value) {
     if (value instanceof Object[] values) {
-      return Arrays.stream(values).allMatch(PythonValues::hasValue);
+      return Arrays.stream(values).allMatch(PythonValues::has);
     }
     if (value instanceof String text) {
       return text.indexOf(REPLACEMENT) < 0;
@@ -43,7 +38,7 @@ final class PythonValues {
     if (value instanceof Product parts) {
       Iterator<Object> iterator = parts.productIterator();
       while (iterator.hasNext()) {
-        if (!hasValue(iterator.next())) {
+        if (!has(iterator.next())) {
           return false;
         }
       }

@@ -83,9 +83,8 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
 
   /** Delta's command that writes some rows so. */
   WriteIntoDelta command(DeltaLog log, SaveMode mode, Dataset<Row> data) {
-    return DeltaWrites.command(
-        log, mode, options, ScalaInterop.map(properties), replacesMatches() ? projected(data) : data,
-        replacesMatches());
+    Dataset<Row> rows = replacesMatches() ? projected(data) : data;
+    return DeltaWrites.command(log, mode, options, ScalaInterop.map(properties), rows);
   }
 
   /** The rows below a projection, where Delta looks for the columns that a match compares. */

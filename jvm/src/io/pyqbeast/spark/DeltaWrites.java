@@ -42,21 +42,12 @@ public final class DeltaWrites {
 
   private DeltaWrites() {}
 
-  /**
-   * A write to a table without partitions.
-   *
-   * @param replacesMatches whether rows that match new ones give way to them
-   */
+  /** A write to a table without partitions. */
   public static WriteIntoDelta command(
-      DeltaLog log,
-      SaveMode mode,
-      DeltaOptions options,
-      Map<String, String> configuration,
-      Dataset<Row> data,
-      boolean replacesMatches) {
+      DeltaLog log, SaveMode mode, DeltaOptions options, Map<String, String> configuration, Dataset<Row> data) {
     return new WriteIntoDelta(
         log, mode, options, ScalaInterop.seq(List.of()), configuration, data, Option.empty(), Option.empty(),
-        replacesMatches);
+        options.isReplaceOnOrUsingDefined());
   }
 
   /** The columns of a stream cast to other types, as Delta's sink does: by {@code spark.sql.storeAssignmentPolicy}. */
