@@ -35,18 +35,16 @@ final class SignedZeros {
   /** The condition that asks Parquet for both zeros, or the same condition. Such a condition stays as it is. */
   static Expression ofBothZeros(Expression condition) {
     if (condition instanceof BinaryComparison both) {
-      if (isZero(both.right()) && FetchedValues.isStored(both.left())) {
-        return compared(both, both.left(), both.right().dataType());
+      boolean isMirrored = !FetchedValues.isStored(both.left());
+      Expression value = isMirrored ? both.right() : both.left();
+      Expression other = isMirrored ? both.left() : both.right();
+      if (!FetchedValues.isStored(value)) {
+        return condition;
       }
-      if (isFetched(both.right()) && FetchedValues.isStored(both.left())) {
-        return comparedWithFetched(both, both.left(), both.right(), false);
+      if (isZero(other)) {
+        return compared(both, value, other.dataType(), isMirrored);
       }
-      if (isFetched(both.left()) && FetchedValues.isStored(both.right())) {
-        return comparedWithFetched(both, both.right(), both.left(), true);
-      }
-      return isZero(both.left()) && FetchedValues.isStored(both.right())
-          ? mirrored(both, both.right(), both.left().dataType())
-          : condition;
+      return isFetched(other) ? comparedWithFetched(both, value, other, isMirrored) : condition;
     }
     if (condition instanceof In in && FetchedValues.isStored(in.value())) {
       if (ScalaInterop.list(in.list()).stream().anyMatch(SignedZeros::isFetched)) {
@@ -78,26 +76,20 @@ final class SignedZeros {
     return type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType);
   }
 
-  /** A comparison of a value with zero. */
-  private static Expression compared(BinaryComparison condition, Expression value, DataType type) {
+  /** A comparison of a value with zero, or of zero with the value. */
+  private static Expression compared(
+      BinaryComparison condition, Expression value, DataType type, boolean isMirrored) {
     if (condition instanceof EqualTo) {
       return isZero(value, type);
     }
     if (condition instanceof EqualNullSafe) {
       return new And(new IsNotNull(value), isZero(value, type));
     }
-    if (condition instanceof GreaterThanOrEqual) {
-      return isNotBelow(value, type);
+    boolean isFrom = condition instanceof GreaterThanOrEqual;
+    if (!isFrom && !(condition instanceof LessThanOrEqual)) {
+      return condition;
     }
-    return condition instanceof LessThanOrEqual ? isNotAbove(value, type) : condition;
-  }
-
-  /** A comparison of zero with a value. */
-  private static Expression mirrored(BinaryComparison condition, Expression value, DataType type) {
-    if (condition instanceof GreaterThanOrEqual) {
-      return isNotAbove(value, type);
-    }
-    return condition instanceof LessThanOrEqual ? isNotBelow(value, type) : compared(condition, value, type);
+    return isFrom != isMirrored ? isNotBelow(value, type) : isNotAbove(value, type);
   }
 
   /**
