@@ -3,6 +3,7 @@ package io.pyqbeast.estimate;
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -24,6 +25,9 @@ import org.apache.spark.sql.types.NumericType;
  * result has the type that Spark gives it, which may not hold it.
  */
 final class Arithmetic {
+  private static final Map<Class<? extends Expression>, String> SIGNS =
+      Map.of(Add.class, "+", Subtract.class, "-", Multiply.class, "*", Divide.class, "/");
+
   private Arithmetic() {}
 
   /**
@@ -51,7 +55,7 @@ final class Arithmetic {
       if (expression instanceof UnaryMinus) {
         return List.of("-", List.of("number", 0.0), part(inner.get(0), leaf), expression.dataType().simpleString());
       }
-      String sign = sign(expression);
+      String sign = SIGNS.get(expression.getClass());
       if (sign != null) {
         return List.of(
             sign, part(inner.get(0), leaf), part(inner.get(1), leaf), expression.dataType().simpleString());
@@ -77,7 +81,7 @@ final class Arithmetic {
     }
     return expression.dataType() instanceof FloatType
         && !expression.foldable()
-        && (expression instanceof Cast || sign(expression) != null);
+        && (expression instanceof Cast || SIGNS.containsKey(expression.getClass()));
   }
 
   /** What is told of a FLOAT that is compared, or computed with. */
@@ -90,13 +94,6 @@ final class Arithmetic {
   /** A constant as a double. A FLOAT has more digits than its text, and a decimal has those of its text. */
   static double number(Object constant) {
     return constant instanceof Number number ? number.doubleValue() : Double.parseDouble(constant.toString());
-  }
-
-  private static String sign(Expression expression) {
-    return expression instanceof Add
-        ? "+"
-        : expression instanceof Subtract
-            ? "-" : expression instanceof Multiply ? "*" : expression instanceof Divide ? "/" : null;
   }
 
   /** Whether a cast changes a number's type only: Spark makes null, or an error, of what a decimal has no room for. */

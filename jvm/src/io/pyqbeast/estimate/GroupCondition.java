@@ -2,6 +2,7 @@ package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
 import java.util.List;
+import java.util.Map;
 import java.util.function.ToIntFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
@@ -23,6 +24,11 @@ import org.apache.spark.sql.types.TimestampType;
  * number {@code [">", 0, 3.5]}, and beside another output {@code [">", 0, ["output", 1]]}.
  */
 final class GroupCondition {
+  private static final Map<Class<? extends Expression>, String> SIGNS =
+      Map.of(
+          EqualTo.class, "=", LessThan.class, "<", LessThanOrEqual.class, "<=", GreaterThan.class, ">",
+          GreaterThanOrEqual.class, ">=");
+
   private GroupCondition() {}
 
   /** @param outputOf the number of the output that an expression is */
@@ -39,7 +45,7 @@ final class GroupCondition {
     if (condition instanceof Not not) {
       return List.of("not", of(not.child(), outputOf));
     }
-    String sign = sign(condition);
+    String sign = SIGNS.get(condition.getClass());
     if (sign == null) {
       throw new RefusedQuery("a condition on its result does not compare numbers: " + condition.sql());
     }
@@ -54,15 +60,6 @@ final class GroupCondition {
     }
     // Their difference would not do: its type may not hold it, and NaN and infinities have none.
     return List.of(sign, outputOf.applyAsInt(left), List.of("output", outputOf.applyAsInt(right)));
-  }
-
-  private static String sign(Expression condition) {
-    return condition instanceof EqualTo
-        ? "="
-        : condition instanceof LessThan
-            ? "<"
-            : condition instanceof LessThanOrEqual
-                ? "<=" : condition instanceof GreaterThan ? ">" : condition instanceof GreaterThanOrEqual ? ">=" : null;
   }
 
   private static String turned(String sign) {
