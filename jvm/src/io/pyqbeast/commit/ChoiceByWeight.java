@@ -5,7 +5,6 @@ import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.DeletedRows;
 import io.pyqbeast.index.MovedRows;
 import io.pyqbeast.index.WeightMentions;
-import io.pyqbeast.spark.AdjustedCommit;
 import io.pyqbeast.spark.CommandPlan;
 import io.pyqbeast.spark.DeltaCommands;
 import io.pyqbeast.spark.DeltaWrites;

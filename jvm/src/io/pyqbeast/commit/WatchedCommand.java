@@ -4,6 +4,7 @@ import io.delta.tables.DeltaTable;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.spark.ExactSession;
+import io.pyqbeast.spark.ForwardingObserver;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
@@ -22,7 +23,6 @@ import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -36,8 +36,7 @@ import scala.collection.immutable.Seq;
  * thread's observer for each transaction that it starts. This observer hands over its own transaction for the first
  * one. Later ones belong to hooks that run after the commit.
  */
-public final class WatchedCommand implements TransactionExecutionObserver {
-  private Option<TransactionExecutionObserver> next = Option.empty();
+public final class WatchedCommand extends ForwardingObserver {
   private CommandTransaction transaction;
 
   private WatchedCommand() {}
@@ -107,18 +106,14 @@ public final class WatchedCommand implements TransactionExecutionObserver {
    */
   static <T> T run(Door.Body<T> command, T landed) {
     WatchedCommand watch = new WatchedCommand();
-    TransactionExecutionObserver before = (TransactionExecutionObserver) TransactionExecutionObserver.getObserver();
-    TransactionExecutionObserver.setObserver(watch);
     try {
-      return command.run();
+      return watch.observe(command::run);
     } catch (Throwable e) { // an Error as well: a caller who is told of it takes the write for failed
       if (watch.transaction == null || !watch.transaction.hasLanded()) {
         throw Door.unchecked(e);
       }
       Landed.logLaterFailure(watch.transaction.deltaLog().dataPath(), e);
       return landed;
-    } finally {
-      TransactionExecutionObserver.setObserver(before);
     }
   }
 
@@ -146,56 +141,11 @@ public final class WatchedCommand implements TransactionExecutionObserver {
 
   @Override
   public OptimisticTransaction startingTransaction(Function0<OptimisticTransaction> start) {
-    OptimisticTransaction started = start.apply();
+    OptimisticTransaction started = super.startingTransaction(start);
     if (transaction != null) {
       return started;
     }
     transaction = new CommandTransaction(started);
     return transaction;
-  }
-
-  @Override
-  public Option<TransactionExecutionObserver> nextObserver() {
-    return next;
-  }
-
-  @Override
-  public void nextObserver_$eq(Option<TransactionExecutionObserver> observer) {
-    next = observer;
-  }
-
-  @Override
-  public TransactionExecutionObserver createChild() {
-    return this;
-  }
-
-  @Override
-  public <T> T preparingCommit(Function0<T> prepare) {
-    return prepare.apply();
-  }
-
-  @Override
-  public void beginDoCommit() {
-    // The transaction itself finds out what has to be known.
-  }
-
-  @Override
-  public void beginBackfill() {
-    // The same.
-  }
-
-  @Override
-  public void beginPostCommit() {
-    // The same.
-  }
-
-  @Override
-  public void transactionCommitted() {
-    // The same.
-  }
-
-  @Override
-  public void transactionAborted() {
-    // The same.
   }
 }

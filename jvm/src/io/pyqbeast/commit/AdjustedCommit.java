@@ -1,12 +1,13 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.commit;
 
+import io.pyqbeast.spark.ForwardingObserver;
+import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.TransactionExecutionObserver;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -16,27 +17,21 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs one of Delta's commands, and adjusts what it commits. Delta tells a thread's observer of each transaction that it
- * starts. This one hands all but two things on to the observer that was there before.
+ * Runs one of Delta's commands, and adjusts what it commits.
  *
  * <p>No compaction follows the commit, as Delta's settings may ask for: an {@code OPTIMIZE} of small files, which lie in
  * the index and would leave it.
  *
  * <p>A commit that adds or takes away files may have other metadata: both land, or neither.
  */
-public final class AdjustedCommit implements TransactionExecutionObserver {
-  private final TransactionExecutionObserver outer;
-
+final class AdjustedCommit extends ForwardingObserver {
   /** The other metadata, made of the transaction and of what it is about to commit; empty where its own may stay. */
   private final BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted;
 
   /** The newest transaction of the command; null before. */
   private OptimisticTransaction started;
 
-  private AdjustedCommit(
-      TransactionExecutionObserver outer,
-      BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted) {
-    this.outer = outer;
+  private AdjustedCommit(BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted) {
     this.adjusted = adjusted;
   }
 
@@ -46,20 +41,14 @@ public final class AdjustedCommit implements TransactionExecutionObserver {
    * @param adjusted gives the metadata that a transaction commits, of the transaction and its actions; empty where the
    *     transaction's own may stay
    */
-  public static <T> T run(
+  static <T> T run(
       Supplier<T> command, BiFunction<OptimisticTransaction, List<Action>, Optional<Metadata>> adjusted) {
-    TransactionExecutionObserver before = (TransactionExecutionObserver) TransactionExecutionObserver.getObserver();
-    TransactionExecutionObserver.setObserver(new AdjustedCommit(before, adjusted));
-    try {
-      return command.get();
-    } finally {
-      TransactionExecutionObserver.setObserver(before);
-    }
+    return new AdjustedCommit(adjusted).observe(command::get);
   }
 
   @Override
   public OptimisticTransaction startingTransaction(Function0<OptimisticTransaction> start) {
-    started = outer.startingTransaction(start);
+    started = super.startingTransaction(start);
     return started;
   }
 
@@ -70,7 +59,7 @@ public final class AdjustedCommit implements TransactionExecutionObserver {
     if (started != null) {
       started.unregisterPostCommitHooksWhere(ScalaInterop.predicate(hook -> hook == AutoCompact$.MODULE$));
     }
-    T prepared = outer.preparingCommit(prepare);
+    T prepared = super.preparingCommit(prepare);
     return prepared instanceof Seq<?> actions && changeFiles(actions) ? (T) adjust((Seq<Action>) actions) : prepared;
   }
 
@@ -90,45 +79,5 @@ public final class AdjustedCommit implements TransactionExecutionObserver {
     List<Action> changed = new ArrayList<>(List.of(other.get()));
     actions.stream().filter(action -> !(action instanceof Metadata)).forEach(changed::add);
     return ScalaInterop.seq(changed);
-  }
-
-  @Override
-  public TransactionExecutionObserver createChild() {
-    return this;
-  }
-
-  @Override
-  public Option<TransactionExecutionObserver> nextObserver() {
-    return outer.nextObserver();
-  }
-
-  @Override
-  public void nextObserver_$eq(Option<TransactionExecutionObserver> observer) {
-    outer.nextObserver_$eq(observer);
-  }
-
-  @Override
-  public void beginDoCommit() {
-    outer.beginDoCommit();
-  }
-
-  @Override
-  public void beginBackfill() {
-    outer.beginBackfill();
-  }
-
-  @Override
-  public void beginPostCommit() {
-    outer.beginPostCommit();
-  }
-
-  @Override
-  public void transactionCommitted() {
-    outer.transactionCommitted();
-  }
-
-  @Override
-  public void transactionAborted() {
-    outer.transactionAborted();
   }
 }
