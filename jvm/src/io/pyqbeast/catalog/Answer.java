@@ -7,22 +7,20 @@ import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 import org.apache.spark.Dependency;
 import org.apache.spark.OneToOneDependency;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.TableScan;
-import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -52,28 +50,16 @@ final class Answer extends BaseRelation implements TableScan {
     this.rows =
         new Rows(
             asking.sparkContext(),
-            () -> asking.withActive(ScalaInterop.supplier(() -> rowsOf(numbered(question.answer()).to(numbered(schema))))));
+            () -> asking.withActive(ScalaInterop.supplier(() -> numbered(question.answer(), schema))));
   }
 
-  /** Columns by their places, as two of them may have one name. */
-  private static Dataset<Row> numbered(org.apache.spark.sql.Dataset<Row> frame) {
-    return ((Dataset<Row>) frame).toDF(ScalaInterop.seq(List.of(numbers(frame.columns().length))));
-  }
-
-  private static StructType numbered(StructType schema) {
-    String[] names = numbers(schema.length());
-    return new StructType(
-        IntStream.range(0, names.length)
-            .mapToObj(at -> new StructField(names[at], schema.apply(at).dataType(), true, Metadata.empty()))
-            .toArray(StructField[]::new));
-  }
-
-  private static String[] numbers(int count) {
-    return IntStream.range(0, count).mapToObj(Integer::toString).toArray(String[]::new);
-  }
-
-  private static RDD<InternalRow> rowsOf(org.apache.spark.sql.Dataset<Row> frame) {
-    return ((Dataset<Row>) frame).queryExecution().toRdd();
+  /** The rows of a frame, of these types. Its columns go by their places, as two of them may have one name. */
+  private static RDD<InternalRow> numbered(Dataset<Row> frame, StructType types) {
+    StructType numbered = new StructType();
+    for (StructField column : types.fields()) {
+      numbered = numbered.add(Integer.toString(numbered.length()), column.dataType());
+    }
+    return Frames.query(frame.toDF(numbered.fieldNames()).to(numbered)).toRdd();
   }
 
   @Override

@@ -1,14 +1,15 @@
 package io.pyqbeast.catalog;
 
 import io.pyqbeast.python.Bridge;
+import io.pyqbeast.spark.Frames;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter;
@@ -66,10 +67,10 @@ public final class OptimizeProcedure implements UnboundProcedure, BoundProcedure
     arguments.put("table", input.isNullAt(0) ? null : input.getUTF8String(0).toString());
     arguments.put("revision", input.isNullAt(1) ? null : input.getLong(1));
     arguments.put("fraction", input.isNullAt(2) ? null : input.getDouble(2));
-    Dataset<Row> answer = (Dataset<Row>) Bridge.answer(session, "optimize", arguments);
-    InternalRow[] rows = answer.queryExecution().executedPlan().executeCollect();
-    return List.<Scan>of(new Answer(answer.schema(), rows)).iterator();
+    Dataset<Row> answer = Bridge.answer(session, "optimize", arguments);
+    InternalRow[] rows = Frames.query(answer).executedPlan().executeCollect();
+    return List.<Scan>of(new Changes(answer.schema(), rows)).iterator();
   }
 
-  private record Answer(StructType readSchema, InternalRow[] rows) implements LocalScan {}
+  private record Changes(StructType readSchema, InternalRow[] rows) implements LocalScan {}
 }

@@ -69,7 +69,7 @@ public final class QbeastSink implements Sink {
     all.put("txnAppId", session.sparkContext().getLocalProperty(QUERY_ID));
     all.put("txnVersion", Long.toString(batchId));
     // Spark allows a batch to be computed once, and an indexed write reads the rows twice. So the rows are kept.
-    RDD<InternalRow> computed = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd();
+    RDD<InternalRow> computed = Frames.query(data).toRdd();
     Dataset<Row> rows =
         session.internalCreateDataFrame(
             Recomputed.of(Frames.plan(data)).told(computed), data.schema(), false);
@@ -104,7 +104,7 @@ public final class QbeastSink implements Sink {
     if (filesRead(Frames.plan(data), log).isEmpty()) {
       return OptionalLong.empty();
     }
-    LogicalPlan planned = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().optimizedPlan();
+    LogicalPlan planned = Frames.query(data).optimizedPlan();
     return OptionalLong.of(
         filesRead(planned, log).stream()
             .map(DeltaCommands::versionChosen)

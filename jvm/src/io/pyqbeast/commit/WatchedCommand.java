@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
@@ -70,7 +69,7 @@ public final class WatchedCommand extends ForwardingObserver {
 
   private static String deletedIn(org.apache.spark.sql.classic.SparkSession own, DeleteCommand delete) {
     LogicalPlan exact = LogicalPlans.replaced(delete.target(), LogicalRelation.class, LogicalPlans::exact);
-    Dataset$.MODULE$.ofRows(own, delete.copy(delete.deltaLog(), delete.catalogTable(), exact, delete.condition()));
+    Frames.of(own, delete.copy(delete.deltaLog(), delete.catalogTable(), exact, delete.condition()));
     return "";
   }
 

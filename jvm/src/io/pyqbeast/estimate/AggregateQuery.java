@@ -7,6 +7,7 @@ import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.index.PrunableRevisions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.CurrentTime;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
@@ -25,7 +26,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.types.ArrayType;
@@ -47,13 +47,13 @@ public final class AggregateQuery {
   private final List<Expression> groups;
   private final Outputs outputs;
   private final QueryResult result;
-  private final org.apache.spark.sql.classic.Dataset<Row> exact;
+  private final Dataset<Row> exact;
   private LogicalPlan optimized;
   private FilesToRead files;
 
-  private AggregateQuery(org.apache.spark.sql.classic.Dataset<Row> query) {
-    session = query.sparkSession();
-    LogicalPlan bare = LogicalPlans.bare(CachedSides.inlined(session, query.queryExecution().analyzed()));
+  private AggregateQuery(Dataset<Row> query) {
+    session = (org.apache.spark.sql.classic.SparkSession) query.sparkSession();
+    LogicalPlan bare = LogicalPlans.bare(CachedSides.inlined(session, Frames.plan(query)));
     // Each step is a query of its own, and Spark gives each query a time of its own.
     LogicalPlan plan = CurrentTime.fixed(LogicalPlans.pinned(bare));
     Aggregate aggregation = QueryResult.aggregationOf(plan);
@@ -65,13 +65,13 @@ public final class AggregateQuery {
     groups.forEach(QueriedTables::refuseSubqueries);
     outputs = new Outputs(groups, tables, below.sampled().keys());
     result = new QueryResult(plan, aggregation, outputs);
-    exact = Dataset$.MODULE$.ofRows(session, plan);
+    exact = Frames.of(session, plan);
   }
 
   /** @throws Refusal for a query that cannot be taken apart */
   public static AggregateQuery of(Dataset<Row> query) {
     try {
-      return new AggregateQuery((org.apache.spark.sql.classic.Dataset<Row>) query);
+      return new AggregateQuery(query);
     } catch (RefusedQuery e) {
       throw new Refusal(
           "this query cannot be estimated: " + e.getMessage() + "; pass exact=True to run it in full");
@@ -174,7 +174,7 @@ public final class AggregateQuery {
   /** The steps read files, whatever the session's cache holds. Spark plans the query when this is asked for first. */
   private LogicalPlan optimized() {
     if (optimized == null) {
-      optimized = LogicalPlans.optimized(session, exact.queryExecution().analyzed());
+      optimized = LogicalPlans.optimized(session, Frames.plan(exact));
     }
     return optimized;
   }
@@ -206,6 +206,6 @@ public final class AggregateQuery {
       columns.add(LogicalPlans.named(inputs.get(i), "x" + i));
     }
     columns.add(rows.bucket());
-    return Dataset$.MODULE$.ofRows(session, new Project(ScalaInterop.seq(columns), rows.plan()));
+    return Frames.of(session, new Project(ScalaInterop.seq(columns), rows.plan()));
   }
 }

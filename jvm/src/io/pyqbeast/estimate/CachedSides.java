@@ -1,11 +1,11 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.index.WeightMentions;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
@@ -40,7 +40,7 @@ final class CachedSides {
     if (WeightMentions.holdsHash(part)) {
       return part;
     }
-    LogicalPlan taken = Dataset$.MODULE$.ofRows(session, part).queryExecution().withCachedData();
+    LogicalPlan taken = Frames.query(Frames.of(session, part)).withCachedData();
     // Spark numbers the queries of a WITH anew for each lookup: those of two parts would have one number.
     return LogicalPlans.inlined(
         taken.transformUpWithSubqueries(

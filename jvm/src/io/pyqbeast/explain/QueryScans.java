@@ -2,6 +2,7 @@ package io.pyqbeast.explain;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.SubsetFileIndex;
 import java.util.ArrayList;
@@ -31,7 +32,7 @@ public final class QueryScans {
   /** Runs a query, unless it has run already, and drops its rows. */
   public static void run(Dataset<Row> query) {
     if (Scans.of(query).stream().allMatch(scan -> Scans.totals(List.of(scan))[0] == 0)) {
-      ((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution().toRdd().count();
+      Frames.query(query).toRdd().count();
     }
   }
 

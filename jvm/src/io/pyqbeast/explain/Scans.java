@@ -1,5 +1,6 @@
 package io.pyqbeast.explain;
 
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,7 +36,7 @@ public final class Scans {
   /** All scans of a query, with those of its subqueries. Where a plan uses a part of itself twice, it is run once. */
   public static List<Scan> of(Dataset<Row> query) {
     Scans scans = new Scans();
-    scans.add(((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution().executedPlan(), false, null);
+    scans.add(Frames.query(query).executedPlan(), false, null);
     return scans.found;
   }
 

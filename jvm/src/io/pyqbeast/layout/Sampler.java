@@ -1,6 +1,7 @@
 package io.pyqbeast.layout;
 
 import io.pyqbeast.errors.Door;
+import io.pyqbeast.spark.Frames;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -55,7 +56,7 @@ public final class Sampler implements Function2<Integer, Iterator<InternalRow>, 
   }
 
   private static void sampleTo(Dataset<Row> data, int rows, String target) throws IOException {
-    JavaRDD<InternalRow> input = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution().toRdd().toJavaRDD();
+    JavaRDD<InternalRow> input = Frames.query(data).toRdd().toJavaRDD();
     int capacity = Math.max(SMALLEST_SHARE, rows / Math.max(1, input.getNumPartitions()));
     List<byte[]> blocks = input.mapPartitionsWithIndex(new Sampler(data.schema(), capacity), true).collect();
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(Path.of(target)))) {

@@ -1,5 +1,6 @@
 package io.pyqbeast.layout;
 
+import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.Optional;
@@ -25,7 +26,7 @@ final class SmallPlans {
 
   /** Whether the plan of some rows is such a plan. */
   static boolean isSmall(Dataset<Row> rows) {
-    return bytes(((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution().withCachedData()) <= MOST_BYTES;
+    return bytes(Frames.query(rows).withCachedData()) <= MOST_BYTES;
   }
 
   /** Bytes that a plan reads; the largest number if it is not known, or if the plan does more than read. */

@@ -41,7 +41,7 @@ public final class CurrentTime {
    * twice: a row that is laid out by the first time would belong elsewhere by the second.
    */
   public static Dataset<Row> fixed(Dataset<Row> rows) {
-    QueryExecution query = ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution();
+    QueryExecution query = Frames.query(rows);
     boolean isUsed = !fixed(query.analyzed()).fastEquals(query.analyzed());
     // Rows in the cache keep the time that they have there, and are found by the plan as it was.
     return isUsed ? Frames.of(rows.sparkSession(), fixed(query.withCachedData())) : rows;

@@ -62,7 +62,7 @@ public final class DriverSnapshot extends Snapshot {
   /** The optimizer parses the statistics where they lie, so that only the first scan pays for it. */
   private LogicalPlan parsed() {
     Dataset<Row> parsed = WidenedFloats.bounded(super.withStatsInternal(), metadata().schema());
-    return ((org.apache.spark.sql.classic.Dataset<Row>) parsed).queryExecution().optimizedPlan();
+    return Frames.query(parsed).optimizedPlan();
   }
 
   /** Nothing is compiled for the filters, which takes longer than to interpret them for so few rows. */

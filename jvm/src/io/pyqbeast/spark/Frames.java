@@ -7,6 +7,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.QueryExecution;
 
 /** Frames and their plans. Only Spark's classic frames have plans, and the others never reach the JVM's side. */
 public final class Frames {
@@ -15,9 +16,14 @@ public final class Frames {
 
   private Frames() {}
 
+  /** What a frame does, in the steps by which Spark plans it. */
+  public static QueryExecution query(Dataset<Row> frame) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) frame).queryExecution();
+  }
+
   /** The analyzed plan of a frame. */
   public static LogicalPlan plan(Dataset<Row> frame) {
-    return ((org.apache.spark.sql.classic.Dataset<Row>) frame).queryExecution().analyzed();
+    return query(frame).analyzed();
   }
 
   /** Frees the rows of a frame that is checkpointed. {@code unpersist} would warn that nobody can read them any more. */
