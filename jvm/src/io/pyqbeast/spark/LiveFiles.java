@@ -64,20 +64,9 @@ public final class LiveFiles {
     List<AddFile> before = known == null ? List.of() : known.value();
     long version = known == null ? NOTHING : known.version();
     long committed = known == null ? NOTHING : known.committed();
-    if (snapshot.version() - version > MOST_COMMITS) {
-      return null;
-    }
-    List<AddFile> files;
-    try {
-      List<FileStatus> commits = commits(snapshot, version, committed);
-      if (commits == null || bytes(commits) > MOST_BYTES) {
-        return null;
-      }
-      files = commits.isEmpty() ? before : after(before, commits, snapshot);
-    } catch (IOException e) {
-      return null; // Delta may find all that it needs in a checkpoint
-    }
-    if (!agree(files, snapshot)) {
+    List<Action> since = actionsSince(snapshot, version, committed);
+    List<AddFile> files = since == null ? null : after(before, since);
+    if (files == null || !agree(files, snapshot)) {
       return null;
     }
     RECENT.remember(snapshot, files);
@@ -91,29 +80,46 @@ public final class LiveFiles {
    * @param committed when the commit of that version was written
    */
   public static List<AddFile> addedSince(Snapshot snapshot, long version, long committed) {
-    if (version > snapshot.version() || snapshot.version() - version > MOST_COMMITS) {
+    List<Action> since = actionsSince(snapshot, version, committed);
+    if (since == null) {
       return null;
     }
     List<AddFile> added = new ArrayList<>();
-    try {
-      List<FileStatus> commits = commits(snapshot, version, committed);
-      if (commits == null || bytes(commits) > MOST_BYTES) {
+    for (Action action : since) {
+      if (action instanceof RemoveFile || action instanceof AddFile file && !file.dataChange()) {
         return null;
       }
-      for (FileStatus commit : commits) {
-        for (Action action : actions(commit, snapshot.deltaLog())) {
-          if (action instanceof RemoveFile || action instanceof AddFile file && !file.dataChange()) {
-            return null;
-          }
-          if (action instanceof AddFile file) {
-            added.add(file);
-          }
-        }
+      if (action instanceof AddFile file) {
+        added.add(file);
       }
+    }
+    return added;
+  }
+
+  /**
+   * What the commits after a version say, one after the other. Null where the log has another commit of that version now,
+   * where commits are too many to read them here, and where one cannot be read: Delta may find all that it needs in a
+   * checkpoint.
+   */
+  private static List<Action> actionsSince(Snapshot snapshot, long version, long committed) {
+    if (version > snapshot.version() || snapshot.version() - version > MOST_COMMITS) {
+      return null;
+    }
+    try {
+      List<FileStatus> commits = commits(snapshot, version, committed);
+      if (commits == null || commits.stream().mapToLong(FileStatus::getLen).sum() > MOST_BYTES) {
+        return null;
+      }
+      List<Action> actions = new ArrayList<>();
+      DeltaLog log = snapshot.deltaLog();
+      for (FileStatus commit : commits) {
+        ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf()))
+            .forEach(line -> actions.add(Action.fromJson(line)));
+      }
+      return actions;
     } catch (IOException e) {
       return null;
     }
-    return added;
   }
 
   /**
@@ -145,26 +151,21 @@ public final class LiveFiles {
     return commits;
   }
 
-  /** @throws IOException as Delta's store raises it without saying so, where a commit has been deleted meanwhile */
-  private static List<Action> actions(FileStatus commit, DeltaLog log) throws IOException {
-    return ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf())).stream().map(Action::fromJson).toList();
-  }
-
-  private static List<AddFile> after(List<AddFile> before, List<FileStatus> commits, Snapshot snapshot)
-      throws IOException {
+  private static List<AddFile> after(List<AddFile> before, List<Action> since) {
+    if (since.isEmpty()) {
+      return before;
+    }
     Set<Key> touched = new HashSet<>();
     Map<Key, AddFile> added = new LinkedHashMap<>();
-    for (FileStatus commit : commits) {
-      for (Action action : actions(commit, snapshot.deltaLog())) {
-        if (action instanceof AddFile add) {
-          Key key = new Key(add.path(), add.getDeletionVectorUniqueId());
-          touched.add(key);
-          added.put(key, DeltaActions.withoutDataChange(add));
-        } else if (action instanceof RemoveFile remove) {
-          Key key = new Key(remove.path(), remove.getDeletionVectorUniqueId());
-          touched.add(key);
-          added.remove(key);
-        }
+    for (Action action : since) {
+      if (action instanceof AddFile add) {
+        Key key = new Key(add.path(), add.getDeletionVectorUniqueId());
+        touched.add(key);
+        added.put(key, DeltaActions.withoutDataChange(add));
+      } else if (action instanceof RemoveFile remove) {
+        Key key = new Key(remove.path(), remove.getDeletionVectorUniqueId());
+        touched.add(key);
+        added.remove(key);
       }
     }
     List<AddFile> files = new ArrayList<>(before.size() + added.size());
@@ -175,10 +176,6 @@ public final class LiveFiles {
     }
     files.addAll(added.values());
     return Collections.unmodifiableList(files);
-  }
-
-  private static long bytes(List<FileStatus> commits) {
-    return commits.stream().mapToLong(FileStatus::getLen).sum();
   }
 
   /** Whether files are as many and as large as the checksum of a snapshot says. */
