@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
@@ -59,7 +61,8 @@ final class Coordinate extends Expression implements Serializable {
     String code =
         value.code() + "\nboolean " + result.isNull() + " = " + value.isNull() + ";\ndouble " + result.value() + " = "
             + result.isNull() + " ? 0.0 : " + place + ".of(" + value.value() + ");\n";
-    return result.copy(GeneratedCode.of(code), result.isNull(), result.value());
+    Block block = new CodeBlock(ScalaInterop.seq(List.of(code)), ScalaInterop.seq(List.of()));
+    return result.copy(block, result.isNull(), result.value());
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToIntFunction;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.WriteTaskStats;
@@ -46,7 +47,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
   private final int[] counts = new int[1 << COUNTER_BITS];
   private final int[] weightOfCount = new int[1 << COUNTER_BITS];
   private final int[] runOfCount = new int[1 << COUNTER_BITS];
-  private final WrittenWeight.OfRow weight;
+  private final ToIntFunction<InternalRow> weight;
   private boolean isTracked = true;
   private long strays;
   private String open;
@@ -94,7 +95,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
     rows++;
     isTracked = isTracked && path.equals(open) && targets.next();
     if (isTracked) {
-      strays += weight.of(row) == targets.weight() ? 0 : 1;
+      strays += weight.applyAsInt(row) == targets.weight() ? 0 : 1;
       notePart(targets.takePart(), targets.weight());
       note(targets.cube(), targets.stretch(), targets.weight());
     }

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -36,15 +37,11 @@ final class FileStatistics implements WriteTaskStatsTracker {
   private final FileColumnStatistics[] columns;
 
   /** The value that each aggregate has for the open file. */
-  private final Map<AggregateExpression, Figure> figures = new HashMap<>();
+  private final Map<AggregateExpression, Supplier<Object>> figures = new HashMap<>();
 
   private final Map<String, String> written = new HashMap<>();
   private String open;
   private long rows;
-
-  private interface Figure {
-    Object value();
-  }
 
   private FileStatistics(Seq<Attribute> data, Expression statistics) {
     this.statistics = statistics;
@@ -82,7 +79,8 @@ final class FileStatistics implements WriteTaskStatsTracker {
     return found;
   }
 
-  private Figure figureOf(AggregateExpression aggregate, List<Attribute> data, Map<ExprId, Integer> ordinals) {
+  private Supplier<Object> figureOf(
+      AggregateExpression aggregate, List<Attribute> data, Map<ExprId, Integer> ordinals) {
     Expression function = aggregate.aggregateFunction();
     Expression of = function.children().head();
     if (function instanceof Count) {
@@ -136,7 +134,7 @@ final class FileStatistics implements WriteTaskStatsTracker {
         statistics.transform(
             ScalaInterop.partial(
                 AggregateExpression.class,
-                aggregate -> new Literal(figures.get(aggregate).value(), aggregate.dataType())));
+                aggregate -> new Literal(figures.get(aggregate).get(), aggregate.dataType())));
     written.put(new Path(path).getName(), Objects.toString(filled.eval(null)));
     open = null;
   }

@@ -5,6 +5,7 @@ import io.pyqbeast.spark.ScalaInterop;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.ToIntFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -63,13 +64,8 @@ public final class WrittenWeight implements Serializable {
   }
 
   /** The computation in one task. */
-  OfRow ofRow() {
+  ToIntFunction<InternalRow> ofRow() {
     UnsafeProjection weight = UnsafeProjection$.MODULE$.create(ScalaInterop.seq(hash));
     return row -> weight.apply(row).getInt(0);
-  }
-
-  /** The weight of a row. */
-  interface OfRow {
-    int of(InternalRow row);
   }
 }
