@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
-from pyqbeast import bridge
+from pyqbeast.bridge.jvm import handed_over, java
 from pyqbeast.core.format.constants import WEIGHT_END
 from pyqbeast.delta_log.file_checks import usable_statistics
 
@@ -134,7 +134,7 @@ class AggregateQuery:
     def __init__(self, query: DataFrame) -> None:
         """Raises UnsupportedError, with the reason, where the query is of another shape."""
         self._spark = query.sparkSession
-        self._java = bridge.java(self._spark).estimate.AggregateQuery.of(query._jdf)
+        self._java = java(self._spark).estimate.AggregateQuery.of(query._jdf)
         described = json.loads(self._java.description())
         self.outputs = [
             OutputColumn(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
@@ -174,10 +174,14 @@ class AggregateQuery:
 
     def files(self) -> list[QueriedFile]:
         """The files of the indexed tables that the query's filters leave. Call it before reading rows."""
-        with bridge.handed_over() as target:
+        with handed_over() as target:
             self._java.filesTo(str(target))
             with target.open(encoding="utf-8") as lines:
-                return [_file(json.loads(line)) for line in lines]
+                files = map(json.loads, lines)
+                return [
+                    QueriedFile(**{**each, "statistics": usable_statistics(each["statistics"])})
+                    for each in files
+                ]
 
     def rows(self, files: Iterable[QueriedFile], start: int, stop: int, buckets: int) -> DataFrame:
         """The rows of the files with start <= weight < stop: columns g0… (groups), x0… (inputs), `bucket`.
@@ -189,18 +193,9 @@ class AggregateQuery:
             buckets: a power of two; a row's bucket is a hash of its weight, modulo so many.
         """
         assert stop <= WEIGHT_END
-        frame = self._java.rows(_paths(files), start, stop, buckets)
-        return DataFrame(frame, self._spark)
+        paths = "\n".join(f"{file.table} {file.path}" for file in files)
+        return DataFrame(self._java.rows(paths, start, stop, buckets), self._spark)
 
     def exact(self) -> DataFrame:
         """The query as it was asked."""
         return DataFrame(self._java.exact(), self._spark)
-
-
-def _paths(files: Iterable[QueriedFile]) -> str:
-    return "\n".join(f"{file.table} {file.path}" for file in files)
-
-
-def _file(stored: Mapping[str, Any]) -> QueriedFile:
-    statistics = usable_statistics(stored["statistics"])
-    return QueriedFile(stored["table"], stored["path"], stored["size"], stored["tags"], statistics)
