@@ -53,7 +53,9 @@ def test_what_the_cluster_sets_is_kept(defaults):
     ]  # fmt: skip
     assert options["spark.jars"].split(",") == ["/opt/udfs.jar", str(bridge_jar())]
     assert {sessions.CATALOG, SHUFFLE, "spark.ui.showConsoleProgress"}.isdisjoint(options)
-    assert options["spark.shuffle.compress"] == "false"  # the master is local
+    # The master is local.
+    assert options["spark.shuffle.compress"] == "false"
+    assert options["spark.sql.sources.parallelPartitionDiscovery.parallelism"] == "2"
 
 
 def test_a_log_store_that_is_set_stays(defaults):
@@ -81,10 +83,12 @@ def test_the_builder_comes_before_the_command_line_and_that_before_the_file(defa
     monkeypatch.setenv(
         given_settings.ARGUMENTS, "--jars /line.jar --conf 'spark.sql.extensions=a.Line' pyspark-shell"
     )
-    options = configured(spark__sql__extensions="a.Builder", spark__master="local[2]")
+    compresses = {"spark__shuffle__compress": "true"}
+    options = configured(spark__sql__extensions="a.Builder", spark__master="local[2]", **compresses)
     assert options["spark.sql.extensions"].startswith("a.Builder,io.pyqbeast.")
     assert options["spark.jars"] == f"/line.jar,{bridge_jar()}"
     assert SHUFFLE not in options
+    assert options["spark.shuffle.compress"] == "true"
 
 
 def test_arguments_that_are_not_closed_are_named(monkeypatch):
@@ -173,6 +177,7 @@ def test_a_local_master_has_partitions_for_its_cores_and_no_more_than_without_us
     options = configured(spark__master=master)
     assert options.get("spark.databricks.delta.snapshotPartitions") == partitions
     assert options.get(SHUFFLE) == shuffled
+    assert options.get("spark.shuffle.compress") == (shuffled and "false")
 
 
 @pytest.mark.parametrize(("master", "shipped"), [("local", 0), ("local[2]", 0), ("yarn", 1)])

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 import pyqbeast
 from pyqbeast import SessionError
-from pyqbeast.bridge import session as sessions
 from pyqbeast.bridge import setup_checks
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.spark_versions import delta_package, minor
@@ -24,24 +23,10 @@ def options_of(**settings):
     return pyqbeast.configure(builder)._options
 
 
-def test_what_the_user_set_is_kept(spark):
-    options = options_of(
-        spark__jars="/mine.jar", spark__sql__extensions="my.Extension", spark__master="local[3]"
-    )
-    assert options["spark.jars"].split(",")[0] == "/mine.jar"
-    assert bridge_jar().name in options["spark.jars"]
-    assert "delta-spark" in options["spark.jars"]
-    assert options["spark.sql.extensions"].split(",") == [
-        "my.Extension", sessions.EXTENSION, sessions.DELTA_EXTENSION,
-    ]  # fmt: skip
-    partitions, compression = "spark.sql.shuffle.partitions", "spark.shuffle.compress"
-    listing = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
-    assert (options[partitions], options[listing], options[compression]) == ("48", "3", "false")
-    kept = options_of(
-        spark__sql__shuffle__partitions="9", spark__shuffle__compress="true", spark__master="local[3]"
-    )
-    assert (kept[partitions], kept[compression]) == ("9", "true")
-    assert {partitions, listing, compression}.isdisjoint(options_of(spark__master="yarn"))
+def test_jars_are_added_to_those_of_the_user(spark):
+    jars = options_of(spark__jars="/mine.jar")["spark.jars"]
+    assert jars.split(",")[:2] == ["/mine.jar", str(bridge_jar())]
+    assert "delta-spark" in jars
 
 
 def test_delta_that_the_user_brings_is_not_added_again(spark):
