@@ -92,6 +92,11 @@ public final class TableLog {
     return files;
   }
 
+  /** A door to what reads the files of this version. */
+  public Door filesDoor() {
+    return Door.reading(session, "the files of " + path());
+  }
+
   public boolean exists() {
     return snapshot.version() >= 0;
   }

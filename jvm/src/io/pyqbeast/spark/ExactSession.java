@@ -1,5 +1,6 @@
 package io.pyqbeast.spark;
 
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
@@ -19,42 +20,37 @@ public final class ExactSession {
           // From Spark 4.1 on. It says whether a struct is null that has none of the fields that are asked for.
           "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing", "false");
 
-  private static final Map<String, String> EVERY_FILE =
-      Map.of(SQLConf.IGNORE_MISSING_FILES().key(), "false", SQLConf.IGNORE_CORRUPT_FILES().key(), "false");
+  /** Every file is read or the query fails, and columns are found in whatever case files spell them. */
+  private static final Map<String, String> EVERY_ROW =
+      Map.of(
+          SQLConf.IGNORE_MISSING_FILES().key(), "false",
+          SQLConf.IGNORE_CORRUPT_FILES().key(), "false",
+          SQLConf.CASE_SENSITIVE().key(), "false");
+
+  private static final Map<String, String> PARSING = Map.of(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
+
+  /** Offsets from UTC are told without their seconds. */
+  private static final Map<String, String> TELLING = Map.of(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
 
   private ExactSession() {}
 
-  private static SessionCopy copy(SparkSession session, Map<String, String> settings) {
-    SessionCopy copy = SessionCopy.of(session);
-    settings.forEach(copy.session().conf()::set);
-    return copy;
-  }
-
   public static SessionCopy of(SparkSession session) {
-    SessionCopy exact = copy(session, READING);
-    exact.session().conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
-    return exact;
+    return copy(session, List.of(READING, PARSING));
   }
 
-  /**
-   * One in which Delta's own commands take rows away: it reads every file that it needs or fails, and what is in the files,
-   * in whatever case they spell their columns. Conditions are computed by the policy of the session itself.
-   */
+  /** One in which Delta's own commands take rows away. Conditions are computed by the policy of the session itself. */
   public static SessionCopy ofRemoval(SparkSession session) {
-    SessionCopy exact = copy(session, READING);
-    EVERY_FILE.forEach(exact.session().conf()::set);
-    exact.session().conf().set(SQLConf.CASE_SENSITIVE().key(), "false");
-    return exact;
+    return copy(session, List.of(READING, EVERY_ROW));
   }
 
-  /**
-   * One in which Delta's own commands tell statistics that hold for everybody: of every file, of columns in whatever case it
-   * spells them, and with moments in UTC, since offsets lack their seconds.
-   */
+  /** One in which Delta's own commands tell statistics that hold for everybody. */
   public static SessionCopy ofStatistics(SparkSession session) {
-    SessionCopy exact = ofRemoval(session);
-    exact.session().conf().set(SQLConf.LEGACY_TIME_PARSER_POLICY().key(), "CORRECTED");
-    exact.session().conf().set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), "UTC");
-    return exact;
+    return copy(session, List.of(READING, EVERY_ROW, PARSING, TELLING));
+  }
+
+  private static SessionCopy copy(SparkSession session, List<Map<String, String>> settings) {
+    SessionCopy copy = SessionCopy.of(session);
+    settings.forEach(some -> some.forEach(copy.session().conf()::set));
+    return copy;
   }
 }

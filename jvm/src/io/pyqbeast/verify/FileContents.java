@@ -50,7 +50,7 @@ public final class FileContents {
    * Size and checksum are compared as in every query of Delta's.
    */
   public static Column vector(TableLog log, Column location, Column offset, Column size) {
-    Broadcast<SerializableConfiguration> conf = door(log).open(() -> configuration(log));
+    Broadcast<SerializableConfiguration> conf = log.filesDoor().open(() -> configuration(log));
     UDF3<String, Integer, Integer, Row> answer =
         (of, begin, bytes) -> {
           if (of == null) {
@@ -66,10 +66,6 @@ public final class FileContents {
           }
         };
     return functions.udf(answer, VECTOR).apply(location, offset, size);
-  }
-
-  private static Door door(TableLog log) {
-    return Door.reading(log.session(), "the files of " + log.path());
   }
 
   /** How a table's storage is read, for tasks. It is the active session that Delta asks for this. */
@@ -145,6 +141,6 @@ public final class FileContents {
 
   /** What Delta stores of the rows of a file, as an aggregate of its rows. */
   public static Column statistics(TableLog log) {
-    return door(log).open(() -> log.snapshot().statsCollector());
+    return log.filesDoor().open(() -> log.snapshot().statsCollector());
   }
 }

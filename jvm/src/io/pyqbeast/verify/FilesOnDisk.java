@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
-import io.pyqbeast.errors.Door;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -52,8 +51,9 @@ public final class FilesOnDisk {
   /** The table's folder. */
   private final String root;
 
-  private FilesOnDisk(DeltaLog log, boolean isIceberg) throws IOException {
-    this.log = log;
+  private FilesOnDisk(TableLog table) throws IOException {
+    this.log = table.deltaLog();
+    boolean isIceberg = UniversalFormat.icebergEnabled(table.snapshot().metadata());
     this.conf = log.newDeltaHadoopConf();
     FileSystem files = log.dataPath().getFileSystem(conf);
     this.root = files.makeQualified(log.dataPath()) + "/";
@@ -68,12 +68,7 @@ public final class FilesOnDisk {
    * locations and sizes: files in the table's folder that no version within its retention names.
    */
   public static void listTo(TableLog log, String target) {
-    Door.reading(log.session(), "the files of " + log.path())
-        .run(
-            () -> {
-              boolean isIceberg = UniversalFormat.icebergEnabled(log.snapshot().metadata());
-              new FilesOnDisk(log.deltaLog(), isIceberg).writeTo(log, target);
-            });
+    log.filesDoor().run(() -> new FilesOnDisk(log).writeTo(log, target));
   }
 
   private void writeTo(TableLog log, String target) throws IOException {

@@ -29,20 +29,19 @@ public final class Footers {
    * @param request a file with the locations, a JSON array
    */
   public static void rowsTo(TableLog log, String request, String target) {
-    Door.reading(log.session(), "the files of " + log.path())
-        .run(
-            () -> {
-              List<String> locations = JSON.readValue(new File(request), new TypeReference<List<String>>() {});
-              JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
-              Broadcast<SerializableConfiguration> conf = FileContents.configuration(log);
-              int tasks = Math.max(spark.defaultParallelism(), locations.size() / OF_A_TASK);
-              List<Object[]> footers =
-                  spark
-                      .parallelize(locations, Math.min(tasks, locations.size()))
-                      .map(location -> read(location, conf.value().value()))
-                      .collect();
-              JSON.writeValue(new File(target), footers);
-            });
+    log.filesDoor().run(
+        () -> {
+          List<String> locations = JSON.readValue(new File(request), new TypeReference<List<String>>() {});
+          JavaSparkContext spark = JavaSparkContext.fromSparkContext(log.session().sparkContext());
+          Broadcast<SerializableConfiguration> conf = FileContents.configuration(log);
+          int tasks = Math.max(spark.defaultParallelism(), locations.size() / OF_A_TASK);
+          List<Object[]> footers =
+              spark
+                  .parallelize(locations, Math.min(tasks, locations.size()))
+                  .map(location -> read(location, conf.value().value()))
+                  .collect();
+          JSON.writeValue(new File(target), footers);
+        });
   }
 
   /** What is written of a file. It is no record because it comes home by Spark's serializer: Kryo cannot read records. */

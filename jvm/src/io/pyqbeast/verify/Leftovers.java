@@ -2,7 +2,6 @@ package io.pyqbeast.verify;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pyqbeast.commit.TableLog;
-import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.spark.SessionCopy;
 import java.io.IOException;
@@ -51,7 +50,7 @@ public final class Leftovers {
    * @return a JSON array of their paths
    */
   public static String clean(TableLog log, int hours, boolean dryRun) {
-    return Door.reading(log.session(), "the files of " + log.path()).open(() -> cleanNow(log, hours, dryRun));
+    return log.filesDoor().open(() -> cleanNow(log, hours, dryRun));
   }
 
   private static String cleanNow(TableLog log, int hours, boolean dryRun) throws IOException {
