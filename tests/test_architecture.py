@@ -276,11 +276,13 @@ JAVA_ALLOWED = {
     "estimate": ["errors", "format", "index", "spark"],
     "explain": ["errors", "format", "index", "parquet", "sample", "spark"],
     "commit": ["errors", "format", "index", "parquet", "spark", "statistics"],
+    "commands": ["commit", "errors", "format", "index", "spark", "statistics"],
     "verify": ["commit", "errors", "parquet", "spark"],
     "python": ["errors"],
     "catalog": ["commit", "errors", "format", "python", "spark"],
     "": [
         "catalog",
+        "commands",
         "commit",
         "conditions",
         "errors",

@@ -239,7 +239,7 @@ def _retagged(
 
 
 class Restore(Operation):
-    """Delta's RESTORE of the first version, and `commit/IndexedRestore.java` behind it."""
+    """Delta's RESTORE of the first version, and `commands/IndexedRestore.java` behind it."""
 
     is_strict = True
 

@@ -19,7 +19,7 @@ def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
     Returns:
         Delta's message where another writer's change stood in the way, and nothing is deleted; empty on success.
     """
-    return str(java(spark).commit.WatchedCommand.delete(spark._jsparkSession, path, condition._jc))
+    return str(java(spark).commands.WatchedCommand.delete(spark._jsparkSession, path, condition._jc))
 
 
 class MarkedFile(NamedTuple):

@@ -271,4 +271,4 @@ class TableLog:
 
 def change_table(spark: SparkSession, path: str, statement: str) -> None:
     """Runs an SQL statement that changes the table at a path by one commit, and gives back no rows."""
-    java(spark).commit.WatchedCommand.sql(spark._jsparkSession, path, statement)
+    java(spark).commands.WatchedCommand.sql(spark._jsparkSession, path, statement)

@@ -23,7 +23,7 @@ import scala.Option;
  * @param added revisions and other entries, by key
  * @param dropsRevisions whether the revisions that are there now go, because all rows are replaced
  */
-record StoredEntries(Map<String, String> added, boolean dropsRevisions) {
+public record StoredEntries(Map<String, String> added, boolean dropsRevisions) {
   static final StoredEntries NONE = new StoredEntries(Map.of(), false);
 
   /** Entries about rows that were chosen by weight. They go with the revisions. */
@@ -121,7 +121,7 @@ record StoredEntries(Map<String, String> added, boolean dropsRevisions) {
   }
 
   /** The metadata with some of the {@link #NOTES}; empty where it has them all. */
-  static Optional<Metadata> noted(Metadata metadata, Set<String> notes) {
+  public static Optional<Metadata> noted(Metadata metadata, Set<String> notes) {
     Map<String, String> configuration = configurationOf(metadata);
     if (configuration.keySet().containsAll(notes)) {
       return Optional.empty();

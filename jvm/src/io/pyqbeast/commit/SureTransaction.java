@@ -58,7 +58,7 @@ import scala.collection.immutable.Seq;
  * who then writes again has the rows twice. So this class looks into the log after an error: every commit carries the
  * transaction's own id.
  */
-class SureTransaction extends OptimisticTransaction {
+public class SureTransaction extends OptimisticTransaction {
   private final List<FileAction> newFiles = new ArrayList<>();
 
   /** The version that a file of the log may have been written for, without it being certain what became of it. */
@@ -69,7 +69,7 @@ class SureTransaction extends OptimisticTransaction {
   /** Whether the files that this would commit are deleted, or about to be. */
   private boolean isDiscarded;
 
-  SureTransaction(DeltaLog log, Option<CatalogTable> entry, Option<Snapshot> snapshot) {
+  protected SureTransaction(DeltaLog log, Option<CatalogTable> entry, Option<Snapshot> snapshot) {
     super(log, entry, snapshot);
   }
 
@@ -269,7 +269,7 @@ class SureTransaction extends OptimisticTransaction {
     return OptionalLong.empty();
   }
 
-  boolean hasLanded() {
+  public boolean hasLanded() {
     return landed.isPresent();
   }
 
@@ -292,7 +292,7 @@ class SureTransaction extends OptimisticTransaction {
   }
 
   /** The same after an error, which stays the one that is raised. */
-  void discardAfter(Throwable why, Seq<Action> actions) {
+  protected void discardAfter(Throwable why, Seq<Action> actions) {
     discardAfter(why, filesOf(actions));
   }
 

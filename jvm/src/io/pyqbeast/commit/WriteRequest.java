@@ -68,7 +68,7 @@ public record WriteRequest(DeltaOptions options, Map<String, String> properties,
    *
    * @param own the copy of the session that the write ran in: Delta has taken the number from that only
    */
-  static void forgetVersion(SparkSession session, SparkSession own) {
+  public static void forgetVersion(SparkSession session, SparkSession own) {
     String version = DeltaSQLConf$.MODULE$.DELTA_IDEMPOTENT_DML_TXN_VERSION().key();
     boolean isTaken = own.conf().getOption(version).isEmpty();
     if (isTaken && session.conf().getOption(version).isDefined()) {

@@ -1,4 +1,4 @@
-package io.pyqbeast.spark;
+package io.pyqbeast.commands;
 
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.TransactionExecutionObserver;
@@ -9,12 +9,12 @@ import scala.Option;
  * What Delta tells of each transaction that it starts in a thread. All is handed on to the observer that the thread had
  * before.
  */
-public abstract class ForwardingObserver implements TransactionExecutionObserver {
+abstract class ForwardingObserver implements TransactionExecutionObserver {
   private final TransactionExecutionObserver before =
       (TransactionExecutionObserver) TransactionExecutionObserver.getObserver();
 
   /** What runs while it is observed. */
-  public interface Observed<T, E extends Exception> {
+  interface Observed<T, E extends Exception> {
     T run() throws E;
   }
 

@@ -1,5 +1,6 @@
-package io.pyqbeast.commit;
+package io.pyqbeast.commands;
 
+import io.pyqbeast.commit.StoredEntries;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.DeletedRows;

@@ -1,6 +1,5 @@
-package io.pyqbeast.commit;
+package io.pyqbeast.commands;
 
-import io.pyqbeast.spark.ForwardingObserver;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.pyqbeast.commit;
+package io.pyqbeast.commands;
 
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
@@ -6,6 +6,9 @@ import static org.apache.spark.sql.functions.map_entries;
 import static org.apache.spark.sql.functions.not;
 import static org.apache.spark.sql.functions.sort_array;
 
+import io.pyqbeast.commit.CachedRows;
+import io.pyqbeast.commit.EntryRewrite;
+import io.pyqbeast.commit.TableLog;
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.format.StoredIndex;

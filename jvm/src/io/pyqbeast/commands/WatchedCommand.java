@@ -1,10 +1,11 @@
-package io.pyqbeast.commit;
+package io.pyqbeast.commands;
 
 import io.delta.tables.DeltaTable;
+import io.pyqbeast.commit.SureTransaction;
+import io.pyqbeast.commit.WriteRequest;
 import io.pyqbeast.errors.Door;
 import io.pyqbeast.errors.Landed;
 import io.pyqbeast.spark.ExactSession;
-import io.pyqbeast.spark.ForwardingObserver;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
