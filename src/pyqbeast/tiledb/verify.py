@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -94,20 +95,24 @@ def verify(array: Array) -> VerifyReport:
     check_type(array, Array, "verify takes an array, as open_array gives it")
     report = VerifyReport(without_secrets(array.uri))
     for name in ("metadata", "enumerations", "deletions"):
-        _attempt(report, name, lambda name=name: getattr(array, name))  # type: ignore[misc]
+        with _noting(report, name):
+            getattr(array, name)
     try:
         fragments = array.fragments
     except (FormatError, UnsupportedError) as error:
         report.problems.append(ArrayProblem("fragments", str(error)))
         return report
     for fragment in fragments:
-        _attempt(report, fragment.path, lambda fragment=fragment: _verify_fragment(fragment, report))  # type: ignore[misc]
+        with _noting(report, fragment.path):
+            _verify_fragment(fragment, report)
     return report
 
 
-def _attempt(report: VerifyReport, file: str, check: Callable[[], object]) -> None:
+@contextmanager
+def _noting(report: VerifyReport, file: str) -> Iterator[None]:
+    """Puts an error into the report, under its own file or this one."""
     try:
-        check()
+        yield
     except ArrayFormatError as error:
         text = ": ".join(part for part in (error.field, error.problem) if part)
         report.problems.append(ArrayProblem(error.file or file, text))
@@ -127,18 +132,15 @@ def _verify_fragment(fragment: Fragment, report: VerifyReport) -> None:
     for name, (field, *_) in fragment.fields.items():
         if fragment.footer.dense and field.is_dimension:
             continue
-
-        def check(name: str = name, field: Field = field) -> None:
+        with _noting(report, fragment.files_of(name)[FileKind.FIXED].path):
             parts = _parts(fragment, name, tiles)
             for part in parts:
                 present(part, field)
             columns[name] = parts
-            report.problems.extend(
+            report.problems += [
                 ArrayProblem(fragment.metadata_path, f"{name}: {text}")
                 for text in _statistics_problems(fragment, field, parts)
-            )
-
-        _attempt(report, fragment.files_of(name)[FileKind.FIXED].path, check)
+            ]
     if not fragment.footer.dense and all(d.name in columns for d in fragment.schema.dimensions):
         report.problems += [
             ArrayProblem(fragment.metadata_path, text)
