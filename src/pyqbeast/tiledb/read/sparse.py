@@ -30,14 +30,14 @@ class _Cells:
 
     columns: Columns
     times: npt.NDArray[np.uint64]
-    deleted: Mask | None
+    deleted: Mask
+
+    def take(self, rows: npt.NDArray[np.int64]) -> _Cells:
+        columns = {name: take(column, rows) for name, column in self.columns.items()}
+        return _Cells(columns, self.times[rows], self.deleted[rows])
 
     def filter(self, keep: Mask) -> _Cells:
-        if keep.all():
-            return self
-        rows = np.flatnonzero(keep)
-        deleted = None if self.deleted is None else self.deleted[rows]
-        return _Cells({n: take(c, rows) for n, c in self.columns.items()}, self.times[rows], deleted)
+        return self if keep.all() else self.take(np.flatnonzero(keep))
 
 
 Selection = dict[Fragment, npt.NDArray[np.intp]]
@@ -92,12 +92,13 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
     if chosen is None:
         chosen, shadows = choose_tiles(fragments, request, unique)
     wanted = {f.name for f in request.columns} | {p.column for p in request.predicates}
-    wanted |= set(_dimension_names(request)) if unique or request.box is not None else set()
+    if unique or request.box is not None:
+        wanted |= _dimension_names(request)
     parts = []
     for fragment in fragments:
         hiding, shown = shadows.get(fragment), chosen.get(fragment)
         if hiding is not None and hiding.size:
-            part = _read_cells(fragment, request, hiding, set(_dimension_names(request)))
+            part = _read_cells(fragment, request, hiding, _dimension_names(request))
             parts.append(_shadow(part, wanted, request.schema))
         if shown is not None and shown.size:
             parts.append(_read_cells(fragment, request, shown, wanted))
@@ -106,12 +107,11 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
     cells = _joined(parts)
     if unique:
         cells = _newest(cells, request)
-    keep = np.ones(cells.times.size, dtype=bool) if cells.deleted is None else ~cells.deleted
-    return _finish(cells.filter(keep), request)
+    return _finish(cells.filter(~cells.deleted), request)
 
 
-def _dimension_names(request: Request) -> list[str]:
-    return [d.name for d in request.schema.dimensions]
+def _dimension_names(request: Request) -> set[str]:
+    return {d.name for d in request.schema.dimensions}
 
 
 def _read_cells(
@@ -119,7 +119,7 @@ def _read_cells(
 ) -> _Cells:
     """Cells of a fragment's tiles that had been written by the end of the window."""
     pending = _pending(fragment, request)
-    names = set(wanted).union(*(d.keeps.columns for d in pending))
+    names = wanted.union(*(d.keeps.columns for d in pending))
     if not names & fragment.fields.keys():
         # One dimension is always read, because the number of cells in the footer is not believed by itself.
         names.add(request.schema.dimensions[0].name)
@@ -137,7 +137,7 @@ def _read_cells(
     columns |= {name: filled(fields[name], count) for name in wanted - columns.keys()}
     window, footer = request.window, fragment.footer
     times = np.full(count, fragment.name.start, dtype=np.uint64)
-    deleted: Mask | None = None
+    deleted = np.zeros(count, dtype=bool)
     if footer.has_timestamps:
         times = numbers(read_column(fragment, TIMESTAMP, tiles)).astype(np.uint64)
     if footer.has_deletes:
@@ -148,7 +148,7 @@ def _read_cells(
         # In a fragment without one of its columns a condition keeps no cell: TileDB compares no fill values.
         if deletion.keeps.columns <= fragment.fields.keys():
             hit &= ~deletion.keeps.evaluate(columns, fields, count)
-        deleted = hit if deleted is None else deleted | hit
+        deleted |= hit
     cells = _Cells({name: columns[name] for name in wanted}, times, deleted)
     if footer.has_timestamps:
         cells = cells.filter((times >= np.uint64(window.start)) & (times <= np.uint64(window.end)))
@@ -185,30 +185,19 @@ def _joined(parts: list[_Cells]) -> _Cells:
     if len(parts) == 1:
         return parts[0]
     columns = {name: pa.concat_arrays([p.columns[name] for p in parts]) for name in parts[0].columns}
-    deleted = None
-    if any(p.deleted is not None for p in parts):
-        deleted = np.concatenate(
-            [np.zeros(p.times.size, bool) if p.deleted is None else p.deleted for p in parts]
-        )
-    return _Cells(columns, np.concatenate([p.times for p in parts]), deleted)
+    times, deleted = [p.times for p in parts], [p.deleted for p in parts]
+    return _Cells(columns, np.concatenate(times), np.concatenate(deleted))
 
 
 def _newest(cells: _Cells, request: Request) -> _Cells:
     """One cell per coordinates: the one written last, and of those with the same time the last fragment's."""
     if (cells.times[1:] < cells.times[:-1]).any():
-        by_time = np.argsort(cells.times, kind="stable")
-        columns = {name: take(column, by_time) for name, column in cells.columns.items()}
-        deleted = None if cells.deleted is None else cells.deleted[by_time]
-        cells = _Cells(columns, cells.times[by_time], deleted)
+        cells = cells.take(np.argsort(cells.times, kind="stable"))
     dimensions = request.schema.dimension_fields
     keys = sort_keys([cells.columns[d.name] for d in dimensions], dimensions)
     order = row_major(keys)
     last = last_of_equals(keys, order)
-    if order is None:
-        return cells.filter(last)
-    rows = order[last]
-    deleted = None if cells.deleted is None else cells.deleted[rows]
-    return _Cells({n: take(c, rows) for n, c in cells.columns.items()}, cells.times[rows], deleted)
+    return cells.filter(last) if order is None else cells.take(order[last])
 
 
 def _finish(cells: _Cells, request: Request) -> pa.Table:
