@@ -74,8 +74,8 @@ class FilterPipeline:
         return [step.name for step in self.filters]
 
     def with_key(self, key: bytes | None) -> FilterPipeline:
-        """The pipeline as it is in an encrypted array: encryption comes last."""
-        return FilterPipeline((*self.filters, Aes256Gcm(key)), self.max_chunk_size)
+        """The pipeline as it is in an array with this key: encryption comes last; it is the same without a key."""
+        return self if key is None else FilterPipeline((*self.filters, Aes256Gcm(key)), self.max_chunk_size)
 
     def steps(self, context: ChunkContext) -> list[tuple[Filter, ChunkContext]]:
         """Each filter with what it sees."""

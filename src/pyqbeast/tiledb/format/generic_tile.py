@@ -88,9 +88,7 @@ class GenericTile:
 
 def encode_generic_tile(payload: bytes, version: int = WRITTEN_VERSION, key: bytes | None = None) -> bytes:
     """A generic tile that holds `payload`, compressed, and encrypted if there is a key."""
-    pipeline = FilterPipeline((Gzip(1),))
-    if key is not None:
-        pipeline = pipeline.with_key(key)
+    pipeline = FilterPipeline((Gzip(1),)).with_key(key)
     tile = encode_tile(octets(payload), pipeline, ChunkContext(Datatype.CHAR, version=version))
     filters = pipeline.to_bytes()
     header = u32(version) + u64(len(tile), len(payload)) + u8(Datatype.CHAR) + u64(1)

@@ -34,8 +34,8 @@ class Fragment(FragmentMetadata):
         return f"Fragment({self.name.text!r})"
 
     def pipeline(self, filters: FilterPipeline) -> FilterPipeline:
-        """The filters that the tiles of a column went through: encryption comes last where there is any."""
-        return filters if self._key is None else filters.with_key(self._key)
+        """The filters that the tiles of a column went through."""
+        return filters.with_key(self._key)
 
     @property
     @once

@@ -13,7 +13,6 @@ from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
-from pyqbeast.tiledb.filters.pipeline import FilterPipeline
 from pyqbeast.tiledb.format.column import filled, fixed_array, fixed_bytes, var_bytes
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field, FileKind
@@ -77,17 +76,13 @@ def encode_column(
         counted: the cells of each tile that statistics are of, where these are not all.
     """
     version, files = schema.version, FieldFiles()
-
-    def encrypted(pipeline: FilterPipeline) -> FilterPipeline:
-        return pipeline if key is None else pipeline.with_key(key)
-
     if field.order:
         raise UnsupportedError(
             f"column {field.name!r} is ordered; writing such columns is not supported: copy the cells into a new array"
         )
-    values, context = encrypted(field.filters), field.context(version)
-    offsets, u64s = encrypted(schema.offsets_filters), ChunkContext(Datatype.UINT64, version=version)
-    validity, flags = encrypted(schema.validity_filters), ChunkContext(Datatype.UINT8, version=version)
+    values, context = field.filters.with_key(key), field.context(version)
+    offsets, u64s = schema.offsets_filters.with_key(key), ChunkContext(Datatype.UINT64, version=version)
+    validity, flags = schema.validity_filters.with_key(key), ChunkContext(Datatype.UINT8, version=version)
     try:
         for tile in tiles:
             if field.is_var:
