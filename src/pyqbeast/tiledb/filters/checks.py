@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,11 +15,16 @@ _NONCE, _TAG = 12, 16
 
 
 class _Checksum(Filter):
-    """A digest of the metadata and one of the data, kept in front of the metadata."""
+    """A digest of the metadata and one of the data, kept in front of the metadata.
+
+    The name of the filter is that of its method in `hashlib`.
+    """
 
     leaves_whole_values = True
     digest_size: int
-    digest: Callable[[memoryview], bytes]
+
+    def _digest(self, data: memoryview) -> bytes:
+        return hashlib.new(self.name, data, usedforsecurity=False).digest()
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
         cursor = Cursor(metadata)
@@ -31,13 +35,13 @@ class _Checksum(Filter):
         for records, content in zip(stored, (before, data.data), strict=True):
             body = Cursor(content)
             for size, digest in zip(records["size"], records["digest"], strict=True):
-                if self.digest(body.take(int(size), "guarded bytes")) != digest.tobytes():
+                if self._digest(body.take(int(size), "guarded bytes")) != digest.tobytes():
                     raise ArrayFormatError(f"{self.name}: the checksum is not that of the data")
         return before, data
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
         before = [memoryview(metadata)] if metadata else []
-        digests = b"".join(u64(part.nbytes) + self.digest(part) for part in (*before, data.data))
+        digests = b"".join(u64(part.nbytes) + self._digest(part) for part in (*before, data.data))
         return u32(len(before), 1) + digests + metadata, data
 
 
@@ -46,21 +50,11 @@ class Md5(_Checksum):
 
     id, name, digest_size = 12, "md5", 16
 
-    @staticmethod
-    def digest(data: memoryview) -> bytes:
-        """The digest of some bytes."""
-        return hashlib.md5(data, usedforsecurity=False).digest()
-
 
 class Sha256(_Checksum):
     """SHA-256 of every chunk."""
 
     id, name, digest_size = 13, "sha256", 32
-
-    @staticmethod
-    def digest(data: memoryview) -> bytes:
-        """The digest of some bytes."""
-        return hashlib.sha256(data).digest()
 
 
 class Aes256Gcm(Filter):
@@ -89,7 +83,7 @@ class Aes256Gcm(Filter):
         return memoryview(b"".join(done[0])), octets(b"".join(done[1]))
 
     def _open(self, nonce: bytes, sealed: bytes, size: int) -> bytes:
-        plain = _cipher(self.key).decrypt(nonce, sealed)
+        plain = _Cipher(self.key).decrypt(nonce, sealed)
         if len(plain) != size:
             raise ArrayFormatError(f"{self.name}: a part of {size} bytes has {len(plain)}")
         return plain
@@ -100,7 +94,7 @@ class Aes256Gcm(Filter):
         header, sealed = u32(len(before), 1), b""
         for part in (*before, data.tobytes()):
             nonce = os.urandom(_NONCE)
-            result = _cipher(self.key).encrypt(nonce, part)
+            result = _Cipher(self.key).encrypt(nonce, part)
             header += u32(len(part), len(result) - _TAG) + nonce + result[-_TAG:]
             sealed += result[:-_TAG]
         return header, octets(sealed)
@@ -109,7 +103,11 @@ class Aes256Gcm(Filter):
 class _Cipher:
     """AES-GCM with the errors of this package."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes | None) -> None:
+        if key is None:
+            raise EncryptedArrayError(
+                "the array is encrypted: pass its 32-byte key as encryption_key (--encryption-key of a command)"
+            )
         try:
             from cryptography.exceptions import InvalidTag
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -127,11 +125,3 @@ class _Cipher:
 
     def encrypt(self, nonce: bytes, plain: bytes) -> bytes:
         return self._aead.encrypt(nonce, plain, None)
-
-
-def _cipher(key: bytes | None) -> _Cipher:
-    if key is None:
-        raise EncryptedArrayError(
-            "the array is encrypted: pass its 32-byte key as encryption_key (--encryption-key of a command)"
-        )
-    return _Cipher(key)
