@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,22 @@ def binary_array(
     """A raw array of cells that vary in length; `offsets` has one more than cells."""
     buffers = [bitmap(valid), pa.py_buffer(np.ascontiguousarray(offsets, dtype=np.int64)), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_binary(), offsets.size - 1, buffers)
+
+
+def cut(data: bytes, starts: list[int], field: str = "") -> list[bytes]:
+    """Values that lie one after another, by where each begins. Raises ArrayFormatError where one begins too late."""
+    cuts = [*starts, len(data)]
+    if any(a > b for a, b in itertools.pairwise(cuts)):
+        raise ArrayFormatError("values that overlap", field=field)
+    return [data[a:b] for a, b in itertools.pairwise(cuts)]
+
+
+def array_of(values: Sequence[bytes], field: Field) -> pa.Array:
+    """A raw array of cells that are given as stored, each of the size that the field asks for."""
+    joined = np.frombuffer(b"".join(values), dtype=np.uint8)
+    if field.is_var:
+        return binary_array(joined, np.cumsum([0, *map(len, values)]))
+    return fixed_array(joined, field)
 
 
 def filled(field: Field, count: int) -> pa.Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,7 +14,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u64
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.format.column import Mask, binary_array, fixed_array, fixed_bytes
+from pyqbeast.tiledb.format.column import Mask, array_of, cut, fixed_bytes
 from pyqbeast.tiledb.format.field import Field
 
 _TREE, _COMPARISON = 0, 1
@@ -163,19 +162,13 @@ def _parse_comparison(cursor: Cursor) -> Comparison:
     if operator not in (Operator.IN, Operator.NOT_IN):
         return Comparison(column, operator, (data,) if data or operator > Operator.NE else ())
     starts = cursor.u64s(cursor.u64("offsets size") // 8, "offsets").tolist()
-    cuts = [*starts, len(data)]
-    if any(a > b for a, b in itertools.pairwise(cuts)):
-        raise ArrayFormatError("values that overlap")
-    return Comparison(column, operator, tuple(data[a:b] for a, b in itertools.pairwise(cuts)))
+    return Comparison(column, operator, tuple(cut(data, starts)))
 
 
 def _raw_values(values: tuple[bytes, ...], field: Field) -> pa.Array:
-    joined = np.frombuffer(b"".join(values), dtype=np.uint8)
-    if field.is_var:
-        return binary_array(joined, np.cumsum([0, *map(len, values)]))
-    if any(len(value) != field.cell_size for value in values):
+    if not field.is_var and any(len(value) != field.cell_size for value in values):
         raise UnsupportedError(f"a delete condition compares {field.name!r} with a value of another size")
-    return fixed_array(joined, field)
+    return array_of(values, field)
 
 
 def _first_characters(array: pa.Array, field: Field) -> pa.Array:

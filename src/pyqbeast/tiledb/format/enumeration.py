@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.cursor import Bytes, Cursor, text, u8, u32, u64
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype, datatype_of
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.format.column import binary_array, fixed_bytes, present
+from pyqbeast.tiledb.format.column import array_of, cut, fixed_bytes, present
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.ingest import to_raw
 
@@ -61,12 +60,8 @@ class Enumeration:
 
     @classmethod
     def _of_raw(cls, field: Field, raw: tuple[bytes, ...], ordered: bool) -> Enumeration:
-        joined = np.frombuffer(b"".join(raw), dtype=np.uint8)
-        if field.is_var:
-            array = binary_array(joined, np.cumsum([0, *map(len, raw)]))
-        else:
-            array = pa.Array.from_buffers(field.raw_type, len(raw), [None, pa.py_buffer(joined)])
-        return cls(field.name, ordered, present(array, field), raw, field.datatype, field.cell_val_num)
+        values = present(array_of(raw, field), field)
+        return cls(field.name, ordered, values, raw, field.datatype, field.cell_val_num)
 
     @classmethod
     def of_values(cls, name: str, values: pa.Array, *, ordered: bool = False) -> Enumeration:
@@ -85,11 +80,7 @@ class Enumeration:
         datatype, cell_val_num = datatype_of(values.type)
         field = Field(name, datatype, cell_val_num)
         stored = to_raw(values, field)
-        if field.is_var:
-            raw = tuple(stored.to_pylist())
-        else:
-            data, size = fixed_bytes(stored).tobytes(), field.cell_size
-            raw = tuple(data[i : i + size] for i in range(0, len(data), size))
+        raw = tuple(stored.to_pylist() if field.is_var else _cells(fixed_bytes(stored).tobytes(), field))
         if not name or len(set(raw)) < len(raw):
             raise InvalidInputError(f"enumeration {name!r}: it needs a name, and each value once")
         return cls._of_raw(field, raw, ordered)
@@ -108,13 +99,11 @@ class Enumeration:
 
 def _split(cursor: Cursor, data: bytes, field: Field) -> tuple[bytes, ...]:
     if field.is_var:
-        size = cursor.u64("offsets size")
-        starts = cursor.u64s(size // 8, "offsets").astype(np.int64)
-        cuts = [*starts.tolist(), len(data)]
-        if any(a > b or a < 0 for a, b in itertools.pairwise(cuts)):
-            raise ArrayFormatError("offsets that fall")
-    elif field.cell_size and len(data) % field.cell_size == 0:
-        cuts = list(range(0, len(data) + 1, field.cell_size))
-    else:
+        return tuple(cut(data, cursor.u64s(cursor.u64("offsets size") // 8, "offsets").tolist()))
+    if not field.cell_size or len(data) % field.cell_size:
         raise ArrayFormatError(f"{len(data)} bytes are no whole values of {field.cell_size}")
-    return tuple(data[a:b] for a, b in itertools.pairwise(cuts))
+    return tuple(_cells(data, field))
+
+
+def _cells(data: bytes, field: Field) -> list[bytes]:
+    return cut(data, [*range(0, len(data), field.cell_size)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
+from pyqbeast.tiledb.format.column import cut
 from pyqbeast.tiledb.format.field import Field
 
 PerTile = TypeVar("PerTile", bound="_PerTile")
@@ -84,19 +84,17 @@ class TileMinsMaxs:
 
     def typed(self, field: Field) -> npt.NDArray[Any]:
         """One value per tile: numbers, or bytes objects. Empty where the field has none."""
-        if not field.is_var:
-            if field.cell_val_num == 1 and len(self.fixed) % field.cell_size == 0:
-                return np.frombuffer(self.fixed, dtype=field.datatype.dtype)
+        if field.is_var:
+            starts = np.frombuffer(self.fixed[: len(self.fixed) // 8 * 8], "<u8").tolist()
+            pieces = cut(self.var, starts, field.name)
+        else:
             if len(self.fixed) % field.cell_size:
                 raise ArrayFormatError(
                     f"{len(self.fixed)} bytes of values of {field.cell_size}", field=field.name
                 )
-            pieces = [self.fixed[i : i + field.cell_size] for i in range(0, len(self.fixed), field.cell_size)]
-        else:
-            starts = [*np.frombuffer(self.fixed[: len(self.fixed) // 8 * 8], "<u8").tolist(), len(self.var)]
-            if any(a > b for a, b in itertools.pairwise(starts)):
-                raise ArrayFormatError("values that overlap", field=field.name)
-            pieces = [self.var[a:b] for a, b in itertools.pairwise(starts)]
+            if field.cell_val_num == 1:
+                return np.frombuffer(self.fixed, dtype=field.datatype.dtype)
+            pieces = cut(self.fixed, [*range(0, len(self.fixed), field.cell_size)])
         out = np.empty(len(pieces), dtype=object)
         out[:] = pieces
         return out
