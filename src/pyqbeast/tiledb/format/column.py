@@ -19,8 +19,6 @@ from pyqbeast.tiledb.format.field import Field
 #: Which cells or tiles are meant.
 Mask = npt.NDArray[np.bool_]
 
-_FLOATS: dict[pa.DataType, np.dtype[Any]] = {pa.float32(): np.dtype("<f4"), pa.float64(): np.dtype("<f8")}
-
 #: What NumPy calls "not a time"; Arrow has nulls for it.
 NO_TIME = int(np.iinfo(np.int64).min)
 
@@ -148,8 +146,7 @@ def numbers(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """A raw column of numbers as one NumPy array; nulls are whatever is stored under them."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-    dtype: np.dtype[Any] = _FLOATS.get(array.type) or np.dtype(str(array.type))
-    values: npt.NDArray[Any] = np.frombuffer(array.buffers()[1] or b"", dtype=dtype)
+    values: npt.NDArray[Any] = np.frombuffer(array.buffers()[1] or b"", dtype=array.type.to_pandas_dtype())
     return values[array.offset : array.offset + len(array)]
 
 
