@@ -221,10 +221,8 @@ class Array:
         return table.cast(pa.schema([_arrow_field(self.schema, f.name) for f in request.columns]))
 
     def _read_dense(self, request: Request) -> pa.Table:
-        box = clipped(request.box, self.schema, self.fragments)
-        if box is None:
-            return empty_table(request)
-        return read_dense(self.schema, self.fragments, box, request.columns, request.predicates)
+        box = clipped(request, self.fragments)
+        return empty_table(request) if box is None else read_dense(self.fragments, request, box)
 
     def _read_sparse(self, request: Request, order: Order) -> pa.Table:
         names = [f.name for f in request.columns]

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.format.domain import MBR, Range1D
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
-from pyqbeast.tiledb.read.predicate import Predicate
+from pyqbeast.tiledb.read.request import Request
 from pyqbeast.tiledb.read.tile_data import read_as
 
 #: The most unwritten cells, and the most bytes of them, with which the whole domain is read if no box is given.
@@ -39,21 +39,20 @@ def whole_box(schema: ArraySchema) -> MBR:
     return MBR(tuple(Range1D(low, high) for low, high in pairs))
 
 
-def clipped(box: MBR | None, schema: ArraySchema, fragments: Sequence[Fragment]) -> MBR | None:
-    """The cells to read: those of `box` that exist, or all of them. `None` where there are none.
+def clipped(request: Request, fragments: Sequence[Fragment]) -> MBR | None:
+    """The cells to read: those of the request's box that exist, or all of them. `None` where there are none.
 
     Raises:
         InvalidInputError: no box, or one with open ends, and there are far more cells than were written.
     """
-    whole = whole_box(schema)
-    if box is None:
-        box = MBR.everywhere(len(whole.ranges))
+    whole = whole_box(request.schema)
+    box = request.box or MBR.everywhere(len(whole.ranges))
     region = box.closed(whole).intersection(whole)
     if region is None or not any(r.low is None or r.high is None for r in box.ranges):
         return region
     # Each cell takes memory, so a footer's claim of cells is believed only as far as the files' bytes can hold
     # them.
-    empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in schema.fields.values()))
+    empty = min(_MOST_EMPTY, _MOST_EMPTY_BYTES // sum(f.cell_size for f in request.schema.fields.values()))
     large = _cells(region) > empty
     written = sum(min(_claimed(f), _MOST_PER_BYTE * f.stored_bytes) for f in fragments) if large else 0
     if _cells(region) - written > empty:
@@ -71,36 +70,27 @@ def _cells(box: MBR) -> int:
     return prod(box.shape)
 
 
-def read_dense(
-    schema: ArraySchema,
-    fragments: Sequence[Fragment],
-    box: MBR,
-    columns: Sequence[Field],
-    predicates: Sequence[Predicate],
-) -> pa.Table:
+def read_dense(fragments: Sequence[Fragment], request: Request, box: MBR) -> pa.Table:
     """The cells of a box in row-major order, those that nobody wrote with their fill values.
 
     Args:
-        schema: the array's schema.
         fragments: oldest first.
+        request: the columns wanted, and what cells must satisfy; its own box does not count.
         box: closed, and inside the domain.
-        columns: the columns wanted.
-        predicates: what cells must satisfy.
 
     Raises:
         InvalidInputError: the box does not fit into memory.
     """
-    names = {f.name: f for f in columns} | {p.column: schema.fields[p.column] for p in predicates}
+    schema, columns = request.schema, request.columns
+    compared = (schema.fields[predicate.column] for predicate in request.predicates)
     tiles, source = _sources(fragments, box)
-    raw = {}
-    for name, field in names.items():
-        raw[name] = (
-            _coordinates(schema, field, box) if field.is_dimension else _cells_of(field, tiles, source)
-        )
-    shown = {name: present(column, names[name]) for name, column in raw.items()}
+    shown = {}
+    for field in dict.fromkeys((*columns, *compared)):
+        raw = _coordinates(schema, field, box) if field.is_dimension else _cells_of(field, tiles, source)
+        shown[field.name] = present(raw, field)
     table = pa.table([shown[f.name] for f in columns], names=[f.name for f in columns])
     keep = np.ones(source.size, dtype=bool)
-    for predicate in predicates:
+    for predicate in request.predicates:
         keep &= predicate.mask(shown[predicate.column])
     return table if keep.all() else table.take(pa.array(np.flatnonzero(keep)))
 

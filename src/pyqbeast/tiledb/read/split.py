@@ -73,12 +73,8 @@ def read_part(array: Array, request: Request, part: Part) -> list[pa.Table]:
     """The cells of a part, in tables of a size that is good to hand on."""
     fragments = [array.fragments[i] for i in part.fragments]
     if array.schema.dense:
-        box = part.box
-        return (
-            []
-            if box is None
-            else [read_dense(array.schema, fragments, box, request.columns, request.predicates)]
-        )
+        assert part.box is not None, "parts of dense arrays are boxes"
+        return [read_dense(fragments, request, part.box)]
     if part.tiles is not None:
         return [read_group(fragments, request, {fragments[0]: part.tiles})]
     return [read_group(fragments, replace(request, box=part.box))]
@@ -135,7 +131,7 @@ def _narrowed(request: Request, low: Coordinate, high: Coordinate) -> MBR | None
 
 def _split_dense(array: Array, request: Request) -> list[Part]:
     """Boxes of whole tiles, as far as the request cuts none: of many along the first dimensions, which lie together."""
-    box = clipped(request.box, array.schema, array.fragments)
+    box = clipped(request, array.fragments)
     if box is None:
         return []
     sides: list[list[Range1D]] = []
