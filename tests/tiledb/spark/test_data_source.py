@@ -106,6 +106,20 @@ def test_the_data_frame_is_the_array(source, golden, case):
     assert len({*parts}) > 1 or array.fragments[0].tile_count == 1
 
 
+def test_an_array_that_nobody_wrote_into(tmp_path):
+    """The cells of a dense one have their fill values; a sparse one has none."""
+    v = attribute("v", Datatype.INT32, fill=np.int32(7).tobytes())
+    for name, dense, expected in (("dense", True, [7] * 10), ("sparse", False, [])):
+        x = tiledb.dimension("x", Datatype.INT64, (0, 9), 5)
+        create_array(str(tmp_path / name), tiledb.ArraySchema((x,), (v,), dense=dense))
+        array = tiledb.open_array(tmp_path / name)
+        assert array.read(["v"])["v"].to_pylist() == expected
+        reader = ArrayReader(array, spark_schema(array.schema))
+        assert len(reader.partitions()) == (2 if dense else 1)
+        batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+        assert [value for batch in batches for value in batch["v"].to_pylist()] == expected
+
+
 def _spark_table(uri):
     """What tasks give to Spark."""
     return pa.concat_tables(_parts(tiledb.open_array(uri)))

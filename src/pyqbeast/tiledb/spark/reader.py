@@ -19,9 +19,9 @@ _BATCH_ROWS = 65_536
 
 
 class TilePartition(InputPartition):
-    """One part of the read."""
+    """One part of the read; None where there is nothing to be read, as Spark takes no read without a partition."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part | None) -> None:
         super().__init__(part)
         self.part = part
 
@@ -57,11 +57,11 @@ class ArrayReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition per range of tiles, or per range of coordinates."""
-        return [TilePartition(part) for part in split(self.array, self.request)] or [TilePartition(Part(()))]
+        return [TilePartition(part) for part in split(self.array, self.request)] or [TilePartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
         assert isinstance(partition, TilePartition)
-        if partition.part.fragments:
+        if partition.part is not None:
             for table in read_part(self.array, self.request, partition.part):
                 yield from to_spark(table, self.target).to_batches(max_chunksize=_BATCH_ROWS)
