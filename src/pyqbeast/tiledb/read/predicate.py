@@ -62,6 +62,11 @@ class Predicate:
     operator: str
     value: Any = None
 
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values to compare with, each by itself."""
+        return tuple(self.value) if self.operator == "in" else (self.value,)
+
     def mask(self, array: pa.Array | pa.ChunkedArray) -> Mask:
         """Where it holds in a column as readers get it.
 
@@ -87,9 +92,9 @@ class Predicate:
 
     def _is_among(self, array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         kind = array.type
-        places = [place_among(value, kind) for value in self.value]
+        places = [place_among(value, kind) for value in self.values]
         others = [
-            scalar_of(value, kind) for value, place in zip(self.value, places, strict=True) if place is None
+            scalar_of(value, kind) for value, place in zip(self.values, places, strict=True) if place is None
         ]
         same_kind = [each.as_py() for each in others if each.type == kind]
         if pa.types.is_floating(kind):
@@ -110,7 +115,7 @@ class Predicate:
         everywhere = np.ones(len(lows), dtype=bool)
         if self.operator in ("!=", "is null", "is not null"):
             return everywhere
-        values = [raw_value(v, field) for v in (self.value if self.operator == "in" else [self.value])]
+        values = [raw_value(value, field) for value in self.values]
         if any(v is None for v in values):
             return everywhere
         most, least = ([operand(_whole(value, to)) for value in values] for to in (math.floor, math.ceil))
@@ -241,8 +246,7 @@ def box_of(predicates: Sequence[Predicate], schema: ArraySchema, box: MBR | None
 
 
 def _narrowed(bounds: Range1D, predicate: Predicate, field: Field) -> Range1D:
-    values = predicate.value if predicate.operator == "in" else (predicate.value,)
-    raw = [raw_value(value, field) for value in values]
+    raw = [raw_value(value, field) for value in predicate.values]
     if not raw or any(value is None or value != value for value in raw):
         return bounds
     low, high = bounds.low, bounds.high

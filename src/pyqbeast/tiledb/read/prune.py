@@ -104,8 +104,7 @@ def _may_match_ascii(
 
     Cutting texts there never reverses their order.
     """
-    values = predicate.value if predicate.operator == "in" else (predicate.value,)
-    raw = [raw_value(value, field) for value in values]
+    raw = [raw_value(value, field) for value in predicate.values]
     if any(value is None for value in raw):
         return np.ones(len(lows), dtype=bool)
     cut = [value.partition(b"\0")[0] for value in raw]
