@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,7 @@ _CHUNK = struct.Struct("<III")
 
 
 def _limited(context: ChunkContext, size: int) -> ChunkContext:
-    return ChunkContext(
-        context.datatype, context.cell_val_num, context.version, _PART_RATIO * size + _PART_SLACK
-    )
+    return replace(context, limit=_PART_RATIO * size + _PART_SLACK)
 
 
 class StoredTile:
