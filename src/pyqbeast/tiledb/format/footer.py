@@ -24,24 +24,6 @@ LENGTH_SIZE = 8
 
 
 @dataclass(frozen=True)
-class FooterHead:
-    """The part of a footer that says which schema the rest is to be read with."""
-
-    version: int
-    schema_name: str
-
-    @classmethod
-    def parse(cls, cursor: Cursor) -> FooterHead:
-        """Read it.
-
-        Raises:
-            UnsupportedError: the version is not supported.
-        """
-        version = check_version(cursor.u32("version"), cursor.file)
-        return cls(version, cursor.text(cursor.u64("schema name size"), "schema name"))
-
-
-@dataclass(frozen=True)
 class Footer:
     """The footer.
 
@@ -94,8 +76,7 @@ class Footer:
             ArrayFormatError: the bytes are broken.
         """
         cursor = Cursor(data, file)
-        head = FooterHead.parse(cursor)
-        version = head.version
+        version, schema_name = parse_head(cursor)
         dense, null_domain = _flag(cursor, "dense"), _flag(cursor, "null non-empty domain")
         domain = None if null_domain else MBR.parse(cursor, dimensions)
         tiles, last_cells = cursor.u64("sparse tiles"), cursor.u64("last tile cells")
@@ -113,7 +94,7 @@ class Footer:
             raise cursor.error(f"{cursor.remaining} bytes more than expected", "footer")
         return cls(
             version=version,
-            schema_name=head.schema_name,
+            schema_name=schema_name,
             dense=dense,
             non_empty_domain=domain,
             sparse_tiles=tiles,
@@ -169,6 +150,16 @@ class Footer:
         }
         distinct |= {o for o in (self.fragment_statistics, self.processed_conditions) if o is not None}
         return sorted(distinct)
+
+
+def parse_head(cursor: Cursor) -> tuple[int, str]:
+    """The version of a footer, and the file of the schema that the rest of it is to be read with.
+
+    Raises:
+        UnsupportedError: the version is not supported.
+    """
+    version = check_version(cursor.u32("version"), cursor.file)
+    return version, cursor.text(cursor.u64("schema name size"), "schema name")
 
 
 def slot_count(attributes: int, dimensions: int, *, timestamps: bool, deletes: bool) -> int:

@@ -13,7 +13,7 @@ from pyqbeast.tiledb.cursor import Cursor
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.format.field import Field, FileKind
-from pyqbeast.tiledb.format.footer import LENGTH_SIZE, Footer, FooterHead, footer_length
+from pyqbeast.tiledb.format.footer import LENGTH_SIZE, Footer, footer_length, parse_head
 from pyqbeast.tiledb.format.generic_tile import GenericTile
 from pyqbeast.tiledb.format.rtree import RTree
 from pyqbeast.tiledb.format.schema import DELETE_CONDITION, DELETE_TIMESTAMP, TIMESTAMP, ArraySchema
@@ -100,8 +100,8 @@ class FragmentMetadata:
         file = self.metadata_path
         with reading(file, "footer"):
             raw, start = self._raw_footer
-            head = FooterHead.parse(Cursor(raw, file))
-            schema = self._schema_of(head.schema_name)
+            _, schema_name = parse_head(Cursor(raw, file))
+            schema = self._schema_of(schema_name)
             footer = Footer.parse(raw, file, schema.dimension_fields, len(schema.attributes))
             if footer.dense != schema.dense or any(offset >= start for offset in footer.offsets):
                 raise ArrayFormatError("the footer does not fit its schema and file")
