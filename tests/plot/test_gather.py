@@ -201,9 +201,9 @@ def test_tiles_of_a_dense_array_at_the_ends_of_a_type(tmp_path, kind, low, exten
     x = dimension("x", kind, (low, low + max(99, extent)), extent)
     create_array(uri, ArraySchema((x,), (attribute("v", Datatype.INT32),), dense=True))
     write_dense(uri, pa.table({"v": pa.array(range(95), pa.int32())}), {"x": (low + 5, low + 99)})
-    picture = gather_array(uri)
-    assert picture.lows[0][0] == float(low + 5)
-    assert picture.highs[0][-1] == float(low + 99)
+    (side,) = gather_array(uri).sides
+    assert side.lows[0] == float(low + 5)
+    assert side.highs[-1] == float(low + 99)
 
 
 def test_cells_of_a_dense_array_are_counted_without_padding(tmp_path):
@@ -244,9 +244,9 @@ def test_moments_that_python_lacks_are_numbers(tmp_path, kind, stored, first):
         else numbers.view(kind.arrow())
     )
     write_array(uri, pa.table({"x": column, "v": pa.array([1, 2], pa.int32())}))
-    picture = gather_array(uri)
-    assert picture.axes[0].labels[0] == first
-    assert picture.lows[0][0] < picture.lows[0][1]
+    (side,) = gather_array(uri).sides
+    assert side.axis.labels[0] == first
+    assert side.lows[0] < side.lows[1]
 
 
 @pytest.mark.parametrize("wrong", [5, [1], "x"])
@@ -323,6 +323,6 @@ def test_half_of_what_a_cell_takes_on_its_axis(tmp_path, kind, column, half):
     x = dimension("x", kind) if kind is Datatype.STRING_ASCII else dimension("x", kind, (0, 10_000))
     create_array(uri, ArraySchema((x,), (attribute("v", Datatype.INT32),), capacity=1))
     write_array(uri, pa.table({"x": column, "v": pa.array([1, 2], pa.int32())}))
-    picture = gather_array(uri)
-    assert picture.half_cells == (half,)
-    assert (picture.lows[0] == picture.highs[0]).all()
+    (side,) = gather_array(uri).sides
+    assert side.half_cell == half
+    assert (side.lows == side.highs).all()

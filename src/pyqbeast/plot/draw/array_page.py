@@ -18,7 +18,7 @@ def array_page(picture: ArrayPicture) -> PageParts:
         "Fragments": f"{len(picture.fragments):,}",
         "Tiles": f"{len(tiles.size):,}, {size_text(tiles.size.sum())}",
         "Cells": f"{int(tiles.rows.sum()):,}",
-        "Dimensions": ", ".join(picture.dimensions),
+        "Dimensions": ", ".join(side.axis.name for side in picture.sides),
         "Attributes": ", ".join(picture.attributes) or "none",
     }
     inputs = parts.controls(
@@ -51,5 +51,5 @@ def _map(picture: ArrayPicture) -> parts.Section:
         "line is drawn around each fragment. Fragments that lie over each other are read together.",
         {"map": "rectangles of the tiles in two of the dimensions"},
         table_html("Fragments, oldest first", columns, rows),
-        parts.map_inputs(picture.axes, parts.legend("oldest fragment", "newest")),
+        parts.map_inputs([side.axis for side in picture.sides], parts.legend("oldest fragment", "newest")),
     )

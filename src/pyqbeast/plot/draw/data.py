@@ -40,16 +40,16 @@ def array_data(picture: ArrayPicture) -> dict[str, Any]:
         "trees": [
             {
                 "owners": True,
-                "axes": _axes(picture.axes, list(picture.dimensions)),
+                "axes": [_axis(side.axis, side.axis.name) for side in picture.sides],
                 "names": " ".join(each.name for each in picture.fragments),
                 "depth": packed(picture.owners, "u4"),
                 "rows": packed(picture.tiles.rows, "f4"),
                 "fill": packed(none, "u1"),
                 "weight": packed(none, "u1"),
                 "first_read": packed(none, "u1"),
-                "lows": [packed(low, "f8") for low in picture.lows],
-                "highs": [packed(high, "f8") for high in picture.highs],
-                "half_cells": picture.half_cells,
+                "lows": [packed(side.lows, "f8") for side in picture.sides],
+                "highs": [packed(side.highs, "f8") for side in picture.sides],
+                "half_cells": [side.half_cell for side in picture.sides],
                 "points": [],
             }
         ],
@@ -74,23 +74,20 @@ def _files(files: FileArrays) -> dict[str, Any]:
     }
 
 
-def _axes(axes: tuple[Axis, ...], columns: list[str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": axis.name,
-            "column": column,
-            "ticks": axis.ticks.tolist(),
-            "labels": axis.labels,
-            "ordered": axis.is_ordered,
-        }
-        for axis, column in zip(axes, columns, strict=True)
-    ]
+def _axis(axis: Axis, column: str) -> dict[str, Any]:
+    return {
+        "name": axis.name,
+        "column": column,
+        "ticks": axis.ticks.tolist(),
+        "labels": axis.labels,
+        "ordered": axis.is_ordered,
+    }
 
 
 def _tree(tree: TreePicture, axes: tuple[Axis, ...], picture: TablePicture) -> dict[str, Any]:
     places = picture.points.coordinates(tree.revision)
     return {
-        "axes": _axes(axes, tree.revision.columns),
+        "axes": [_axis(*each) for each in zip(axes, tree.revision.columns, strict=True)],
         "names": " ".join(tree.names),
         "depth": packed(tree.depth, "u1"),
         "rows": packed(tree.rows, "f4"),

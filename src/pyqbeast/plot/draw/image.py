@@ -24,7 +24,7 @@ from pyqbeast.core.visible import counted, visible
 from pyqbeast.plot.draw.colours import BLUE, GREEN, ORANGE
 from pyqbeast.plot.draw.fonts import about_missing, families, missing_letters
 from pyqbeast.plot.draw.texts import log_ticks, share_text, size_text, unit_of
-from pyqbeast.plot.gather.array import ArrayPicture
+from pyqbeast.plot.gather.array import ArrayPicture, Side
 from pyqbeast.plot.gather.axes import Axis
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
@@ -220,24 +220,20 @@ def _draw_array(figure: Figure, picture: ArrayPicture) -> None:
         f"{len(picture.fragments):,} fragments, {size_text(tiles.size.sum())}",
     )
     axes = figure.subplots()
-    across, up = 0, min(1, len(picture.axes) - 1)
-    (left, right), (bottom, top) = (
-        _visible(picture.lows[at], picture.highs[at], picture.half_cells[at]) for at in (across, up)
-    )
-    sides = (left, bottom, right, top)
-    shapes = _rectangles(axes, sides, picture.owners.astype(float), "cividis", "white")
+    across, up = picture.sides[0], picture.sides[min(1, len(picture.sides) - 1)]
+    (left, right), (bottom, top) = (_widened(side) for side in (across, up))
+    shapes = _rectangles(axes, (left, bottom, right, top), picture.owners.astype(float), "cividis", "white")
     shapes.set_alpha(0.6)
     axes.autoscale_view()
     axes.set_title("Tiles by fragment: the newer, the lighter")
-    _label(axes, picture.axes[across], picture.axes[up])
+    _label(axes, across.axis, up.axis)
 
 
-def _visible(
-    lows: NDArray[np.float64], highs: NDArray[np.float64], half_cell: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _widened(side: Side) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where rectangles begin and end around their first and last cells, none of them too narrow to be seen."""
+    lows, highs = side.lows, side.highs
     least = _LEAST_SIDE * float(np.max(highs) - np.min(lows)) if len(lows) else 0.0
-    more = np.maximum(half_cell, (least - (highs - lows)) / 2)
+    more = np.maximum(side.half_cell, (least - (highs - lows)) / 2)
     return lows - more, highs + more
 
 

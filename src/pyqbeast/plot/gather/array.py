@@ -39,33 +39,42 @@ class FragmentFigures:
 
 
 @dataclass(frozen=True)
+class Side:
+    """One dimension of an array, and where on its axis tiles lie.
+
+    Attributes:
+        axis: its axis.
+        lows, highs: the places of the first and the last cell of each tile.
+        half_cell: half of what a cell takes; 0 where cells are points.
+    """
+
+    axis: Axis
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    half_cell: float
+
+
+@dataclass(frozen=True)
 class ArrayPicture:
     """An array at a glance.
 
     Attributes:
         uri: where it is.
         kind: `dense` or `sparse`.
-        dimensions: the names of its dimensions.
         attributes: the names of its attributes.
         fragments: in the order in which they were written.
         tiles: bytes and cells of every tile, and the ranges that read it.
         owners: for each tile the position of its fragment.
-        axes: one for each dimension.
-        lows, highs: for each dimension the places of the first and the last cell of each tile on its axis.
-        half_cells: for each dimension half of what a cell takes on its axis; 0 where cells are points.
+        sides: one for each dimension.
     """
 
     uri: str
     kind: str
-    dimensions: tuple[str, ...]
     attributes: tuple[str, ...]
     fragments: tuple[FragmentFigures, ...]
     tiles: FileArrays
     owners: NDArray[np.uint32]
-    axes: tuple[Axis, ...]
-    lows: tuple[NDArray[np.float64], ...]
-    highs: tuple[NDArray[np.float64], ...]
-    half_cells: tuple[float, ...]
+    sides: tuple[Side, ...]
 
 
 def gather_array(uri: Location) -> ArrayPicture:
@@ -79,32 +88,24 @@ def gather_array(uri: Location) -> ArrayPicture:
     count = sum(fragment.tile_count for fragment in array.fragments)
     if count > MOST_TILES:
         raise UnsupportedError(f"{array.uri}: it has {count:,} tiles; a picture takes {MOST_TILES:,}")
-    dimensions = array.schema.dimensions
     boxes = [_boxes(fragment) for fragment in array.fragments]
-    ends = [
-        [[*itertools.chain(*(box[end][at] for box in boxes))] for end in (0, 1)]
-        for at in range(len(dimensions))
-    ]
-    values = [
-        _values([*low, *high], dimension) for (low, high), dimension in zip(ends, dimensions, strict=True)
-    ]
-    lows, highs = [each[:count] for each in values], [each[count:] for each in values]
-    scales = [Scale.over([*low, *high]) for low, high in zip(lows, highs, strict=True)]
-    sides = list(zip(dimensions, scales, lows, highs, strict=True))
+    sides, ranges = [], []
+    for at, dimension in enumerate(array.schema.dimensions):
+        ends = [[*itertools.chain(*(box[end][at] for box in boxes))] for end in (0, 1)]
+        values = _values([*ends[0], *ends[1]], dimension)
+        side, choice = _side(dimension, values[:count], values[count:])
+        sides.append(side)
+        if choice:
+            ranges.append(choice)
     tiles = FileArrays(
         np.concatenate([np.zeros(0), *(_tile_bytes(fragment) for fragment in array.fragments)]),
         np.concatenate([np.zeros(0), *map(_cells, array.fragments, boxes)]),
         np.zeros(count, np.uint8),
-        tuple(
-            Range(dimension.name, scale, *_ends(scale, low, high))
-            for dimension, scale, low, high in sides
-            if scale
-        ),
+        tuple(ranges),
     )
     return ArrayPicture(
         visible(without_secrets(array.uri)),
         "dense" if array.schema.dense else "sparse",
-        tuple(dimension.name for dimension in dimensions),
         tuple(attribute.name for attribute in array.schema.attributes),
         tuple(_figures(fragment) for fragment in array.fragments),
         tiles,
@@ -112,14 +113,21 @@ def gather_array(uri: Location) -> ArrayPicture:
             np.arange(len(array.fragments), dtype=np.uint32),
             [fragment.tile_count for fragment in array.fragments],
         ),
-        tuple(_axis(dimension, scale) for dimension, scale, _, _ in sides),
-        tuple(value_places(low, scale) if scale else np.zeros(count) for _, scale, low, _ in sides),
-        tuple(value_places(high, scale) if scale else np.ones(count) for _, scale, _, high in sides),
-        tuple(
-            half_cell(scale, dimension.field.datatype.unit) if scale else 0.0
-            for dimension, scale, _, _ in sides
-        ),
+        tuple(sides),
     )
+
+
+def _side(dimension: Dimension, lows: list[Any], highs: list[Any]) -> tuple[Side, Range | None]:
+    """A dimension with the first and the last coordinate of each tile; no range of it where all are the same."""
+    scale = Scale.over([*lows, *highs])
+    if scale is None:
+        axis = Axis(dimension.name, np.array([0.5]), ("all cells",), is_ordered=False)
+        return Side(axis, np.zeros(len(lows)), np.ones(len(lows)), 0.0), None
+    axis = Axis(dimension.name, value_places(scale.values, scale), scale.labels, is_ordered=True)
+    places = value_places(lows, scale), value_places(highs, scale)
+    steps = [scale.steps(low, high) for low, high in zip(lows, highs, strict=True)]
+    unit = dimension.field.datatype.unit
+    return Side(axis, *places, half_cell(scale, unit)), Range.of(dimension.name, scale, steps)
 
 
 def _figures(fragment: Fragment) -> FragmentFigures:
@@ -174,18 +182,6 @@ def _times(values: NDArray[Any], kind: Datatype) -> list[Any] | None:
     # NumPy before 2.5 wraps moments that are too far away to be counted in microseconds.
     is_exact = finer > 0 or (micro.astype(moments.dtype) == moments).all()
     return times if is_exact and all(isinstance(time, dt.datetime) for time in times) else None
-
-
-def _ends(scale: Scale, lows: list[Any], highs: list[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    steps = [scale.steps(low, high) for low, high in zip(lows, highs, strict=True)]
-    ends = np.array(steps, np.uint8).reshape(len(steps), 2)
-    return ends[:, 0], ends[:, 1]
-
-
-def _axis(dimension: Dimension, scale: Scale | None) -> Axis:
-    if scale is None:
-        return Axis(dimension.name, np.array([0.5]), ("all cells",), is_ordered=False)
-    return Axis(dimension.name, value_places(scale.values, scale), scale.labels, is_ordered=True)
 
 
 def _tile_bytes(fragment: Fragment) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,12 @@ class Range:
     scale: Scale
     first: NDArray[np.uint8]
     last: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, column: str, scale: Scale, steps: Sequence[tuple[int, int]]) -> Range:
+        """The range of a column, with the first and the last step of each file."""
+        ends = np.array(steps, np.uint8).reshape(len(steps), 2)
+        return cls(column, scale, ends[:, 0], ends[:, 1])
 
 
 @dataclass(frozen=True)
@@ -105,5 +112,4 @@ def _range(column: str, bounds: list[ColumnBounds]) -> Range | None:
         else scale.steps(each.low, each.high)
         for each in bounds
     ]
-    ends = np.array(steps, np.uint8).reshape(len(bounds), 2)
-    return Range(column, scale, ends[:, 0], ends[:, 1])
+    return Range.of(column, scale, steps)
