@@ -210,8 +210,8 @@ def answers_chart(answers: Answers) -> Chart:
 
 
 def _chart(x: str, y: str, height: int, **how: Any) -> Chart:  # noqa: ANN401 (of a figure)
-    how.setdefault("tools", _TOOLS)
     chart = figure(
+        tools=_TOOLS,
         sizing_mode="stretch_width",
         height=height,
         x_axis_label=x,
