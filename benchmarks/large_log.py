@@ -11,37 +11,31 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 import pyqbeast
 from benchmarks import lab
-from benchmarks.workloads.planning import small_log
+from benchmarks.workloads.planning import put_log, small_log
 
 FILES, BLOCKS, HEAP = 833_333, 12, "8g"
 
 
 def make_log(spark: SparkSession, path: str) -> None:
-    """An indexed table of `FILES` files of `BLOCKS` blocks each, by its log.
-
-    It is made under another path, as Delta remembers a log by its path.
-    """
-    first = f"{path}-first"
-    rest, adds = small_log(spark, first, FILES)
+    """An indexed table of `FILES` files of `BLOCKS` blocks each, by its log."""
+    rest, adds = small_log(spark, path, FILES)
     name = "@"
     lines = []
     for add in adds:
         blocks = json.loads(add["tags"]["blocks"])
         tags = {**add["tags"], "blocks": json.dumps((blocks * BLOCKS)[:BLOCKS], separators=(",", ":"))}
-        lines.append(json.dumps({"add": {**add, "path": name, "tags": tags}}) + "\n")
-    with Path(first, "_delta_log", f"{0:020d}.json").open("w") as out:
-        out.writelines(json.dumps(action) + "\n" for action in rest)
-        out.writelines(
-            lines[i % len(lines)].replace(f'"{name}"', f'"copy-{i:07d}.parquet"', 1) for i in range(FILES)
-        )
-    Path(first).rename(path)
+        lines.append(json.dumps({"add": {**add, "path": name, "tags": tags}}))
+    put_log(
+        path,
+        rest,
+        (lines[i % len(lines)].replace(f'"{name}"', f'"copy-{i:07d}.parquet"', 1) for i in range(FILES)),
+    )
     logs_of(spark).forTable(spark._jsparkSession, path).checkpoint()
     logs_of(spark).clearCache()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyqbeast
@@ -12,7 +11,7 @@ from benchmarks import lab as peers
 from benchmarks.data import UNIFORM
 from benchmarks.lab import Lab
 from benchmarks.measure import Case, Peer
-from benchmarks.workloads.planning import FILES, log_of
+from benchmarks.workloads.planning import FILES, put_log, small_log
 from benchmarks.workloads.samples import COLUMNS
 from pyqbeast import QbeastTable
 
@@ -77,21 +76,12 @@ def _upgrader(lab: Lab, *, drop: bool) -> Peer:
 
 
 def make_legacy_table(lab: Lab, path: str) -> None:
-    """A table of before format 0.6 whose log tells of `FILES` files.
-
-    It is made under another path, as Delta remembers a log by its path.
-    """
-    first = f"{path}-first"
-    frame = lab.spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
-    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(first)
-    rest, adds = log_of(first)
-    with Path(first, "_delta_log", "00000000000000000000.json").open("w") as out:
-        for action in rest:
-            if "metaData" in action:
-                action["metaData"]["configuration"]["qbeast.replicatedSet.1"] = '[""]'
-            out.write(json.dumps(action) + "\n")
-        out.writelines(json.dumps({"add": _legacy(adds[i % len(adds)], i)}) + "\n" for i in range(FILES))
-    Path(first).rename(path)
+    """A table of before format 0.6 whose log tells of `FILES` files."""
+    rest, adds = small_log(lab.spark, path, FILES)
+    for action in rest:
+        if "metaData" in action:
+            action["metaData"]["configuration"]["qbeast.replicatedSet.1"] = '[""]'
+    put_log(path, rest, (json.dumps({"add": _legacy(adds[i % len(adds)], i)}) for i in range(FILES)))
 
 
 def _legacy(add: dict[str, Any], number: int) -> dict[str, Any]:

@@ -6,7 +6,8 @@ The log is made up from that of a small table, and no file of it is ever opened.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pyqbeast.core.format.key_frequency import parse_key_frequency
 
 FILES = 100_000
 _FILTER = "b < 10"
+_COMMIT = "_delta_log/00000000000000000000.json"
 Query = Callable[[DataFrame], DataFrame]
 
 
@@ -69,36 +71,31 @@ def _planner(lab: Lab, peer: str, query: Query, share: float) -> Peer:
 
 
 def make_table(spark: SparkSession, path: str, *, is_indexed: bool) -> None:
-    """A table whose log tells of `FILES` files. Where it is not indexed the log is that of a plain table.
-
-    It is made under another path, as Delta remembers a log by its path.
-    """
-    first = f"{path}-first"
-    rest, adds = small_log(spark, first, FILES)
+    """A table whose log tells of `FILES` files. Where it is not indexed the log is that of a plain table."""
+    rest, adds = small_log(spark, path, FILES)
     if not is_indexed:
         adds = [{**add, "tags": {}} for add in adds]
         for action in rest:
             if "metaData" in action:
                 action["metaData"]["configuration"] = {}
-    with Path(first, "_delta_log", "00000000000000000000.json").open("w") as out:
-        out.writelines(json.dumps(action) + "\n" for action in rest)
-        for i in range(FILES):
-            add = {**adds[i % len(adds)], "path": f"copy-{i:06d}.parquet"}
-            out.write(json.dumps({"add": add}) + "\n")
-    Path(first).rename(path)
+    copies = ({**adds[i % len(adds)], "path": f"copy-{i:06d}.parquet"} for i in range(FILES))
+    put_log(path, rest, (json.dumps({"add": add}) for add in copies))
 
 
 def small_log(
     spark: SparkSession, path: str, files: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Makes an indexed table of some forty files; see `log_of`.
+    """The log of an indexed table of some forty files: what is said of each of them, behind all other actions.
 
     They are going to be copied to so many. Each key is in all copies of its file, and the tags say so: the weights of
     so many rows of as many keys would be those of rows that somebody chose, of which no sample is taken.
     """
     frame = spark.range(40_000).selectExpr("id", "hash(id) as a", "id % 1000 as b")
-    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(path)
-    rest, adds = log_of(path)
+    first = _first(path)
+    frame.write.format("qbeast").option("columnsToIndex", "a,b").option("cubeSize", "1000").save(first)
+    actions = [json.loads(line) for line in Path(first, _COMMIT).read_text().splitlines()]
+    rest = [action for action in actions if "add" not in action]
+    adds = [action["add"] for action in actions if "add" in action]
     copies = -(-files // len(adds))
     for add in adds:
         key = parse_key_frequency(add["tags"])
@@ -107,11 +104,16 @@ def small_log(
     return rest, adds
 
 
-def log_of(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The actions of a table's only commit: all others, and what is said of each added file. The log is deleted."""
-    log = Path(path, "_delta_log")
-    actions = [json.loads(line) for line in (log / "00000000000000000000.json").read_text().splitlines()]
-    for file in log.glob("*.*"):
+def put_log(path: str, rest: Iterable[dict[str, Any]], adds: Iterable[str]) -> None:
+    """Lets the table of `small_log` have these actions for its log; those that add files come as lines of JSON."""
+    first = Path(_first(path))
+    for file in (first / "_delta_log").glob("*.*"):
         file.unlink()
-    rest = [action for action in actions if "add" not in action]
-    return rest, [action["add"] for action in actions if "add" in action]
+    with (first / _COMMIT).open("w") as out:
+        out.writelines(f"{line}\n" for line in chain(map(json.dumps, rest), adds))
+    first.rename(path)
+
+
+def _first(path: str) -> str:
+    """Where a table is made before its log is changed, as Delta remembers a log by its path."""
+    return f"{path}-first"
