@@ -59,7 +59,7 @@ def test_whole_numbers_of_numpy(tmp_path, integer):
     "span",
     [
         *("15", (15,), [1, 2, 3], [25, 15], [-1, 5], [1.0, 2.0], "ab", 1.5, True, {1: 2}),
-        *((True, True), [False, 20], [15, np.True_], b"\x0f\x19", bytearray(b"\x0f\x19")),
+        *((None, 5), -5, (True, True), [False, 20], [15, np.True_], b"\x0f\x19", bytearray(b"\x0f\x19")),
     ],
 )
 def test_what_is_no_span_of_time(array, span):

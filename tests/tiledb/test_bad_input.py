@@ -227,16 +227,12 @@ def test_tiles_larger_than_their_bytes_cost_no_memory(tmp_path, domain, extent):
     tiledb.create_array(uri, _dense((0, 99), 10))
     tiledb.write_dense(uri, pa.table({"v": np.arange(10, dtype=np.int8)}), {"i": (0, 9)})
     _replace_schema(tmp_path / "a", _dense(domain, extent))
-    tracemalloc.start()
-    try:
+    with little_memory():
         array = tiledb.open_array(uri)
         for arguments in ({}, {"box": {"i": (0, 20)}}):
             with pytest.raises(QbeastError, match=r"pass a box|tile|chunk|allocate"):
                 array.read(**arguments)
         assert not tiledb.verify(array).ok
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -261,17 +257,13 @@ def test_cells_of_a_column_that_a_fragment_lacks_cost_no_memory(tmp_path, dense)
         metadata.write_bytes(old[: -len(raw)] + claim)
     newer = dataclasses.replace(schema, attributes=(*schema.attributes, Field("w", Datatype.INT64)))
     file.write_bytes(encode_generic_tile(newer.to_bytes()))
-    tracemalloc.start()
-    try:
+    with little_memory():
         array = tiledb.open_array(uri)
         if dense:
             assert array.read(["w"], box={"i": (0, 5)})["w"].to_pylist() == [-(2**63)] * 6
         else:
             with pytest.raises(tiledb.ArrayFormatError, match=r"a tile of \d+ bytes where \d+ are due"):
                 array.read()
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
-    finally:
-        tracemalloc.stop()
 
 
 def test_all_schemas_of_an_array_have_its_dimensions(tmp_path):
@@ -363,11 +355,9 @@ def test_a_comparison_without_a_value(golden):
     assert array.read(where=[(column, "is not null")]).num_rows
 
 
-@pytest.mark.parametrize("value", ["now", 1.5, (1, 2, 3), (None, 5), [1], b"1", True, -5, (9, 3)])
-def test_times_and_keys_of_any_kind(golden, value):
+@pytest.mark.parametrize("value", ["now", 1.5, (1, 2, 3), [1], b"1", True])
+def test_keys_of_any_kind(golden, value):
     uri = str(golden("tiledb/sp_enum") / "array")
-    with pytest.raises(InvalidInputError, match="timestamp"):
-        tiledb.open_array(uri, value)
     with pytest.raises(InvalidInputError, match="32 bytes"):
         tiledb.open_array(uri, encryption_key=value)
 

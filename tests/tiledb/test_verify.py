@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import tiledb as oracle
-from pyqbeast import InvalidInputError, tiledb
+from pyqbeast import tiledb
 from pyqbeast.tiledb import (
     VAR_NUM,
     ArraySchema,
@@ -137,6 +137,16 @@ def test_coordinates_that_cannot_be(tmp_path, monkeypatch, cells, problem):
     assert [problem in found for found in _problems(uri)] == [True]
 
 
+def _count_nulls(monkeypatch, number):
+    """Lets each fragment of one tile state so many nulls."""
+    counted = Fragment.tile_null_counts
+    monkeypatch.setattr(
+        Fragment,
+        "tile_null_counts",
+        lambda self, column: dataclasses.replace(counted(self, column), values=np.array([number], np.uint64)),
+    )
+
+
 @pytest.mark.parametrize("kind", [Datatype.STRING_UTF8, Datatype.STRING_UTF16], ids=lambda kind: kind.name)
 def test_nulls_of_texts_of_a_fixed_size_are_not_counted(tmp_path, monkeypatch, kind):
     """The library stores 0 for them."""
@@ -144,12 +154,7 @@ def test_nulls_of_texts_of_a_fixed_size_are_not_counted(tmp_path, monkeypatch, k
     create_array(uri, one_dimension(attribute("t", kind, nullable=True)))
     cells = [b"a"[: kind.size] * kind.size, None]
     tiledb.write_array(uri, pa.table({"x": [1, 2], "t": pa.array(cells, pa.binary(kind.size))}))
-    counted = Fragment.tile_null_counts
-    monkeypatch.setattr(
-        Fragment,
-        "tile_null_counts",
-        lambda self, column: dataclasses.replace(counted(self, column), values=np.zeros(1, np.uint64)),
-    )
+    _count_nulls(monkeypatch, 0)
     assert verify(tiledb.open_array(uri)).ok
 
 
@@ -172,23 +177,13 @@ def test_nulls_of_dense_cells_of_several_values_are_not_counted(
             uri, cells.append_column("x", pa.array([2, 3])).append_column("y", pa.array([1, 1]))
         )
     assert verify(tiledb.open_array(uri)).ok
-    counted = Fragment.tile_null_counts
-    monkeypatch.setattr(
-        Fragment,
-        "tile_null_counts",
-        lambda self, column: dataclasses.replace(counted(self, column), values=np.array([32], np.uint64)),
-    )
+    _count_nulls(monkeypatch, 32)
     assert verify(tiledb.open_array(uri)).ok is not is_trusted
 
 
 def test_a_file_that_belongs_to_no_column(written, tmp_path):
     (next((tmp_path / "a" / "__fragments").iterdir()) / "a9.tdb").write_bytes(b"")
     assert any("a9.tdb belongs to no column" in problem for problem in _problems(written))
-
-
-def test_an_address_is_no_array():
-    with pytest.raises(InvalidInputError, match="takes an array, as open_array gives it, not '/some/array'"):
-        verify("/some/array")
 
 
 @pytest.mark.parametrize(
