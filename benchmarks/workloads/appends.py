@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -25,11 +25,8 @@ def cases(lab: Lab) -> Iterator[Case]:
         (f"{SMALL:,} rows, the next {half}", SMALL, half),
         ("1 %", lab.rows // 100, 5),
     ):
-        yield Case(name, _peers(appenders, rows), goal="≤ 1.3 × plain Delta", rounds=rounds)
-
-
-def _peers(appenders: Sequence[_Appender], rows: int) -> dict[str, Peer]:
-    return {each.peer: _peer(each, rows) for each in appenders}
+        of_rows = {each.peer: _peer(each, rows) for each in appenders}
+        yield Case(name, of_rows, goal="≤ 1.3 × plain Delta", rounds=rounds)
 
 
 def _peer(appender: _Appender, rows: int) -> Peer:
