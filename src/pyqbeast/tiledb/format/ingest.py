@@ -31,19 +31,17 @@ def check_table(table: object) -> None:
 
 
 def raw_columns(table: pa.Table, schema: ArraySchema) -> dict[str, pa.Array]:
-    """The raw columns of a table to be written, by name.
+    """The raw columns of a table to be written, by name. Dimensions of a dense array are not written.
 
     Raises:
         InvalidInputError: a column is missing or too many, does not convert, or has nulls where none may be.
     """
-    expected = set(schema.fields) if not schema.dense else {a.name for a in schema.attributes}
-    if missing := sorted(expected - set(table.column_names)):
+    written = {a.name: a for a in schema.attributes} if schema.dense else schema.fields
+    if missing := sorted(written.keys() - set(table.column_names)):
         raise InvalidInputError(f"column {missing[0]!r} is missing")
     if extra := sorted(set(table.column_names) - set(schema.fields)):
         raise InvalidInputError(f"the array has no column {extra[0]!r}; it has {list(schema.fields)}")
-    return {
-        name: to_raw(table[name], schema.fields[name]) for name in schema.fields if name in table.column_names
-    }
+    return {name: to_raw(table[name], field) for name, field in written.items()}
 
 
 def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:

@@ -64,9 +64,7 @@ def write_dense(
         raise InvalidInputError(f"{table.num_rows} rows for a box of {prod(shape)} cells")
     grid = TileGrid.of_fragment(schema, region)
     rows = _rows_of_tiles(grid, shape)
-    raw = columns_to_write(
-        table.select([n for n in table.column_names if n not in _dimensions(array)]), array
-    )
+    raw = columns_to_write(table, array)
     columns = {}
     for attribute in schema.attributes:
         # One more cell behind the last one stands for all padding.
@@ -76,10 +74,6 @@ def write_dense(
         columns[attribute.name] = encode_column(tiles, attribute, schema, array.key, counted)
     fragment = FragmentFiles(schema, columns, grid.tile_count, grid.cells_per_tile, region, RTree(FANOUT, ()))
     return commit_staged(array.store, put_fragment(array, fragment, timestamp))
-
-
-def _dimensions(array: Array) -> set[str]:
-    return {d.name for d in array.schema.dimensions}
 
 
 def _region(array: Array, box: Mapping[str, Any] | None) -> MBR:
