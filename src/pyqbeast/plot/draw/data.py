@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from pyqbeast.plot.draw.charts import MAP_PALETTES, answer_columns
 from pyqbeast.plot.draw.texts import packed, packed_shares
 from pyqbeast.plot.gather.array import ArrayPicture
@@ -32,7 +30,6 @@ def table_data(picture: TablePicture) -> dict[str, Any]:
 
 def array_data(picture: ArrayPicture) -> dict[str, Any]:
     """Of an array: its tiles take the places of cubes and of files."""
-    none = np.zeros(len(picture.owners))
     return {
         "fractions": None,
         "palettes": None,
@@ -44,9 +41,6 @@ def array_data(picture: ArrayPicture) -> dict[str, Any]:
                 "names": " ".join(each.name for each in picture.fragments),
                 "depth": packed(picture.owners, "u4"),
                 "rows": packed(picture.tiles.rows, "f4"),
-                "fill": packed(none, "u1"),
-                "weight": packed(none, "u1"),
-                "first_read": packed(none, "u1"),
                 "lows": [packed(side.lows, "f8") for side in picture.sides],
                 "highs": [packed(side.highs, "f8") for side in picture.sides],
                 "half_cells": [side.half_cell for side in picture.sides],

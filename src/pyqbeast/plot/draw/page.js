@@ -137,6 +137,23 @@
     for (const name in columns) columns[name].push(values[name]);
   }
 
+  // Cubes that are drawn as one: where, how many, and what they are together. Tiles have no fill and no weight.
+  const begun = (place) => ({ ...place, rows: 0, fill: 0, weight: 0, read: 0, count: 0 });
+
+  function join(run, of, i, isRead) {
+    run.rows += of.rows[i];
+    run.fill += of.fill?.[i] ?? 0;
+    run.weight += of.weight?.[i] ?? 0;
+    run.read += isRead(i);
+    run.count++;
+  }
+
+  const summary = (run) => ({
+    ...run,
+    fill: run.fill / run.count, weight: run.weight / run.count, read: run.read / run.count,
+    name: run.count > 1 ? `${count(run.count)} cubes` : run.name || "root",
+  });
+
   // Each level is a row of stretches. Cubes that are narrower than a pixel are drawn together.
   function drawTree() {
     const of = tree();
@@ -148,15 +165,14 @@
     const open = [];
     const close = (run) => {
       if (!run) return;
-      const mean = { fill: run.fill / run.count, weight: run.weight / run.count };
+      const mean = summary(run);
       const colour =
         state.colour === "fill" ? mean.fill / FULLEST : 1 - Math.log10(Math.max(mean.weight, 1e-9)) / LEAST_WEIGHT;
       add(columns, {
-        ...run, ...mean,
+        ...mean,
         top: run.level + 0.04, bottom: run.level + 0.96,
         value: Math.min(1, Math.max(0, colour)),
-        alpha: 0.22 + (0.78 * run.read) / run.count,
-        name: run.count > 1 ? `${count(run.count)} cubes` : run.name || "root",
+        alpha: 0.22 + 0.78 * mean.read,
       });
     };
     for (let i = 0; i < of.depth.length; i++) {
@@ -166,14 +182,10 @@
       const joins = run && right - left < narrow && run.right - run.left < narrow && left - run.right < narrow;
       if (!joins) {
         close(run);
-        run = open[level] = { left, right, level, rows: 0, fill: 0, weight: 0, read: 0, count: 0, name: of.names[i] };
+        run = open[level] = begun({ left, right, level, name: of.names[i] });
       }
       run.right = right;
-      run.rows += of.rows[i];
-      run.fill += of.fill[i];
-      run.weight += of.weight[i];
-      run.read += isRead(i);
-      run.count++;
+      join(run, of, i, isRead);
     }
     open.forEach(close);
     fill("tree", "cubes", columns);
@@ -206,24 +218,15 @@
       let run = runs.get(key);
       if (!run) {
         if (runs.size >= MOST_CUBES) { hidden++; continue; }
-        run = { left, right, bottom, top, level, rows: 0, fill: 0, weight: 0, read: 0, count: 0, name: of.names[of.owners ? level : i] };
+        run = begun({ left, right, bottom, top, level, name: of.names[of.owners ? level : i] });
         runs.set(key, run);
       }
-      run.rows += of.rows[i];
-      run.fill += of.fill[i];
-      run.weight += of.weight[i];
-      run.read += isRead(i);
-      run.count++;
+      join(run, of, i, isRead);
     }
     const columns = rectangles();
-    for (const run of runs.values()) {
-      add(columns, {
-        ...run,
-        fill: run.fill / run.count, weight: run.weight / run.count,
-        value: of.deepest ? run.level / of.deepest : 0.5,
-        alpha: 0.08 + ((of.owners ? 0.5 : 0.8) * run.read) / run.count,
-        name: run.count > 1 ? `${count(run.count)} cubes` : run.name || "root",
-      });
+    for (const run of [...runs.values()].map(summary)) {
+      const value = of.deepest ? run.level / of.deepest : 0.5;
+      add(columns, { ...run, value, alpha: 0.08 + (of.owners ? 0.5 : 0.8) * run.read });
     }
     fill("map", "cubes", columns);
     find("hidden").textContent = hidden ? `${count(hidden)} more are too small to be drawn: zoom in to see them.` : "";
