@@ -43,25 +43,35 @@ class _Cells:
 Selection = dict[Fragment, npt.NDArray[np.intp]]
 
 
-def choose_tiles(
-    fragments: Sequence[Fragment], request: Request, unique: bool
-) -> tuple[Selection, Selection]:
-    """The tiles to read of each fragment, and those of which coordinates alone are needed.
+def overwrites(fragments: Sequence[Fragment], schema: ArraySchema) -> bool:
+    """Whether a cell of fragments of one group may hide another one of them."""
+    return not schema.allows_duplicates and (
+        len(fragments) > 1 or any(fragment.footer.has_timestamps for fragment in fragments)
+    )
 
-    If fragments may overwrite each other's cells (`unique`), a tile without matching cells may still hide older
-    cells. Such a tile is dropped only if it lies apart from all tiles that are kept.
-    """
-    inside = {f: tiles_in_box(f, request.box) for f in fragments}
+
+def choose_tiles(fragments: Sequence[Fragment], request: Request) -> Selection:
+    """The tiles of each fragment that may hold cells that are asked for."""
     predicates = (*request.predicates, *request.hints)
-    matching = {f: inside[f] & tiles_matching(f, predicates, request.schema) for f in fragments}
-    chosen = {f: np.flatnonzero(mask) for f, mask in matching.items()}
-    if not unique:
-        return chosen, {}
+    return {
+        f: np.flatnonzero(tiles_in_box(f, request.box) & tiles_matching(f, predicates, request.schema))
+        for f in fragments
+    }
+
+
+def _hiding_tiles(chosen: Selection, request: Request) -> Selection:
+    """Of fragments that overwrite each other's cells the tiles of which coordinates alone are needed.
+
+    A tile without matching cells may still hide older cells. Such a tile is dropped only if it lies apart from all
+    tiles that are chosen.
+    """
     kept = [(f, f.leaves.take(tiles).around()) for f, tiles in chosen.items() if tiles.size and f.leaves]
     boxes = MBRs.of([box for _, box in kept], request.schema.dimension_fields)
     shadows = {}
-    for fragment in fragments:
-        unmatched = np.flatnonzero(inside[fragment] & ~matching[fragment])
+    for fragment, tiles in chosen.items():
+        is_unmatched = tiles_in_box(fragment, request.box)
+        is_unmatched[tiles] = False
+        unmatched = np.flatnonzero(is_unmatched)
         leaves = fragment.leaves
         if leaves is None or not unmatched.size:
             continue
@@ -74,7 +84,7 @@ def choose_tiles(
                 if not apart.size:
                     break
         shadows[fragment] = np.delete(unmatched, apart)
-    return chosen, shadows
+    return shadows
 
 
 def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selection | None = None) -> pa.Table:
@@ -85,12 +95,11 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
         request: what is asked.
         chosen: the tiles to read, where the caller has divided them.
     """
-    unique = not request.schema.allows_duplicates and (
-        len(fragments) > 1 or any(f.footer.has_timestamps for f in fragments)
-    )
+    unique = overwrites(fragments, request.schema)
     shadows: Selection = {}
     if chosen is None:
-        chosen, shadows = choose_tiles(fragments, request, unique)
+        chosen = choose_tiles(fragments, request)
+        shadows = _hiding_tiles(chosen, request) if unique else {}
     wanted = {f.name for f in request.columns} | {p.column for p in request.predicates}
     if unique or request.box is not None:
         wanted |= _dimension_names(request)

@@ -18,7 +18,7 @@ from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.dense import clipped, read_dense
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.request import Request
-from pyqbeast.tiledb.read.sparse import choose_tiles, read_group
+from pyqbeast.tiledb.read.sparse import choose_tiles, overwrites, read_group
 
 #: A part has about this many cells, so that its columns fit a worker's memory many times over.
 _CELLS = 500_000
@@ -58,14 +58,12 @@ def split(array: Array, request: Request) -> list[Part]:
     parts = []
     for group in array.groups(request.box):
         numbers = tuple(positions[fragment] for fragment in group)
-        single = len(group) == 1 and not (
-            group[0].footer.has_timestamps and not array.schema.allows_duplicates
-        )
-        if single:
-            tiles = choose_tiles(group, request, False)[0][group[0]]
-            parts += [Part(numbers, piece) for piece in _pieces(group[0], tiles)]
-        else:
+        if overwrites(group, array.schema):
             parts += [Part(numbers, box=box) for box in ranges_of(group, request, _FEWEST)]
+        else:
+            (fragment,) = group
+            tiles = choose_tiles(group, request)[fragment]
+            parts += [Part(numbers, piece) for piece in _pieces(fragment, tiles)]
     return parts
 
 
@@ -97,7 +95,7 @@ def ranges_of(group: Sequence[Fragment], request: Request, fewest: int) -> list[
         fewest: smaller groups are still divided into so many ranges, as far as they have tiles.
     """
     first = request.schema.dimension_fields[0]
-    chosen = choose_tiles(group, request, True)[0]
+    chosen = choose_tiles(group, request)
     highs: list[Any] = []
     for fragment, tiles in chosen.items():
         if fragment.leaves is not None:
