@@ -263,11 +263,13 @@ def test_what_slower_copies_of_a_task_left_goes_with_the_commit(tmp_path):
     assert shown_to_all(uri) == NEW
 
 
-def test_two_tasks_with_one_key_leave_nothing(tmp_path):
-    uri = str(tmp_path / "a")
+def test_two_tasks_with_one_key(tmp_path):
+    """The rows of both are kept, unless an option says that a key is unique."""
+    run(plan(tmp_path / "all"), NEW, NEW)
+    assert shown(str(tmp_path / "all")) == sorted([*NEW, *NEW])
     with pytest.raises(InvalidInputError, match="same coordinates"):
-        run(plan(uri, duplicates="false"), NEW, NEW)
-    assert not Path(uri).exists()
+        run(plan(tmp_path / "unique", duplicates="false"), NEW, NEW)
+    assert not (tmp_path / "unique").exists()
 
 
 @pytest.mark.parametrize("there", [False, True])
