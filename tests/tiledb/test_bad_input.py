@@ -344,7 +344,7 @@ def test_arguments_of_any_kind_are_taken_or_refused_as_input(golden, case):
         asked += [{"box": {name: (value, None)}}, {"box": {name: (None, value)}}, {"box": {name: value}}]
     for arguments in asked:
         with contextlib.suppress(InvalidInputError):
-            array.read(**arguments)
+            array.read(**{"columns": names[:1], **arguments})
 
 
 def test_a_comparison_without_a_value(golden):
