@@ -23,8 +23,9 @@ from pyqbeast.tiledb import (
 )
 from pyqbeast.tiledb.format.column import take
 from pyqbeast.tiledb.read import split as splitting
-from pyqbeast.tiledb.write import commit as committing
-from pyqbeast.tiledb.write.commit import abort_fragments, refuse_duplicates, replace_cells
+from pyqbeast.tiledb.write import duplicates
+from pyqbeast.tiledb.write.commit import abort_fragments, replace_cells
+from pyqbeast.tiledb.write.duplicates import refuse_duplicates
 from tests.tiledb.arrays import consolidate, forty_cells, oracle, oracle_table, same_as_oracle, small_array
 from tests.tiledb.failing import FailingFileSystem
 
@@ -211,13 +212,13 @@ def test_each_tile_is_read_once_for_duplicates(tmp_path, monkeypatch):
     parts = [pa.table({"x": rows[k::10], "v": rows[k::10].astype(np.int32)}) for k in range(10)]
     names = [stage_fragment(array, part, 10) for part in parts]
     tiles_read = []
-    read_column = committing.read_column
+    read_column = duplicates.read_column
 
     def noted(fragment, column, tiles):
         tiles_read.extend((fragment.name.text, tile) for tile in tiles.tolist())
         return read_column(fragment, column, tiles)
 
-    monkeypatch.setattr(committing, "read_column", noted)
+    monkeypatch.setattr(duplicates, "read_column", noted)
     refuse_duplicates(array, names)
     assert sorted(tiles_read) == sorted((name, tile) for name in names for tile in range(3))
 
@@ -233,7 +234,7 @@ def test_cells_that_wait_are_not_copied_for_each_range(tmp_path, monkeypatch):
         copied += len(rows)
         return take(column, rows)
 
-    monkeypatch.setattr(committing, "take", noted)
+    monkeypatch.setattr(duplicates, "take", noted)
     for capacity in (200, 100):
         uri = str(tmp_path / str(capacity))
         k, x = dimension("k", Datatype.INT64, (0, 9_999)), dimension("x", Datatype.INT64, (0, 99))

@@ -25,10 +25,10 @@ from pyqbeast.tiledb.write.commit import (
     commit_fragments,
     drop_uncommitted,
     refuse_conflicts,
-    refuse_duplicates,
     replace_cells,
 )
 from pyqbeast.tiledb.write.create import store_schema
+from pyqbeast.tiledb.write.duplicates import refuse_duplicates
 
 #: A task's rows are gathered up to this many before they become a fragment.
 _FRAGMENT_ROWS = 5_000_000
