@@ -74,12 +74,9 @@ class TileDBDataSource(DataSource):
             kind = FilteringArrayReader
         return kind(self._open(), schema, self._json("where", list), self._json("box", dict))
 
+    @telling()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer, into a new array where there is none."""
-        with telling():
-            return self._writer(schema, overwrite)
-
-    def _writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         uri, key = self._uri(), self.options.get("encryptionKey")
         stated = _number(self.options.get("timestamp"), "timestamp")
         try:
@@ -144,7 +141,7 @@ class TileDBDataSource(DataSource):
 
 
 def _arrow_field(column: StructField) -> pa.Field:
-    """A column as an array can hold it: times are without a zone, and UTC."""
+    """A column as an array can hold it."""
     try:
         field = arrow_schema(StructType([column])).field(0)
         datatype_of(field.type)
@@ -153,7 +150,7 @@ def _arrow_field(column: StructField) -> pa.Field:
             f"column {column.name!r} of type {column.dataType.simpleString()} has no counterpart in an array; cast it"
             " to a number, a string, a date or a timestamp, or leave it out"
         ) from error
-    return field.with_type(pa.timestamp(field.type.unit)) if pa.types.is_timestamp(field.type) else field
+    return field
 
 
 def _dimension(field: pa.Field) -> Dimension:

@@ -1,4 +1,4 @@
-"""Columns of an array as columns of a Spark DataFrame, and back."""
+"""Columns of an array as columns of a Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -193,15 +193,3 @@ def _loss(given: pa.Array, typed: pa.Array) -> str | None:
         is_beyond = pc.any(pc.starts_with(typed, "<")).as_py()
         return "a time is beyond those that are written" if is_beyond else None
     return cast_loss(given, typed)
-
-
-def from_spark(batch: pa.RecordBatch) -> pa.Table:
-    """A batch as Spark hands it over, with times without a zone (UTC)."""
-    table = pa.Table.from_batches([batch])
-    for i, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            plain = pa.field(field.name, pa.timestamp(field.type.unit), field.nullable)
-            table = table.set_column(
-                i, plain, table[field.name].cast(pa.timestamp(field.type.unit, "UTC")).cast(plain.type)
-            )
-    return table

@@ -17,7 +17,6 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from pyqbeast.tiledb.errors import telling
 from pyqbeast.tiledb.read.array import Array
-from pyqbeast.tiledb.spark.types import from_spark
 from pyqbeast.tiledb.storage.folder import FRAGMENTS
 from pyqbeast.tiledb.storage.names import JOB_DIGITS
 from pyqbeast.tiledb.write.array import stage_fragment
@@ -107,12 +106,12 @@ class ArrayWriter(DataSourceArrowWriter):
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The batches of a task in tables of a good size for fragments."""
-    held: list[pa.Table] = []
+    held: list[pa.RecordBatch] = []
     for batch in batches:
         if batch.num_rows:
-            held.append(from_spark(batch))
-        if sum(table.num_rows for table in held) >= _FRAGMENT_ROWS:
-            yield pa.concat_tables(held)
+            held.append(batch)
+        if sum(each.num_rows for each in held) >= _FRAGMENT_ROWS:
+            yield pa.Table.from_batches(held)
             held = []
     if held:
-        yield pa.concat_tables(held)
+        yield pa.Table.from_batches(held)
