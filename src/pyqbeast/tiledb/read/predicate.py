@@ -278,7 +278,7 @@ def _bound(value: Value, field: Field, whole: Callable[[float], int]) -> Coordin
 
 def box_mask(box: MBR, dimensions: Sequence[Field], columns: Mapping[str, pa.Array]) -> Mask:
     """Which rows of raw columns lie in a box."""
-    keep: Mask | None = None
+    keep = np.ones(len(columns[dimensions[0].name]), dtype=bool)
     for bounds, field in zip(box.ranges, dimensions, strict=True):
         for end, compare in ((bounds.low, pc.greater_equal), (bounds.high, pc.less_equal)):
             if end is None:
@@ -289,6 +289,5 @@ def box_mask(box: MBR, dimensions: Sequence[Field], columns: Mapping[str, pa.Arr
             else:
                 values = numbers(array)
                 inside = values >= end if compare is pc.greater_equal else values <= end
-            keep = inside if keep is None else keep & inside
-    rows = len(columns[dimensions[0].name])
-    return np.ones(rows, dtype=bool) if keep is None else keep
+            keep &= inside
+    return keep
