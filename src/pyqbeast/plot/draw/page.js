@@ -125,13 +125,8 @@
     if (charts[name]) drawn(name, part).data_source.data = columns;
   }
 
-  function rectangles() {
-    const columns = {};
-    for (const name of ["left", "right", "top", "bottom", "value", "alpha", "name", "level", "rows", "fill", "weight"]) {
-      columns[name] = [];
-    }
-    return columns;
-  }
+  // No cubes yet, in the columns that the chart has for them.
+  const noCubes = (name) => Object.fromEntries(drawn(name, "cubes").data_source.columns().map((each) => [each, []]));
 
   function add(columns, values) {
     for (const name in columns) columns[name].push(values[name]);
@@ -161,7 +156,7 @@
     const [from, to] = [x_range.start, x_range.end];
     const narrow = (1.5 * (to - from)) / Math.max(200, inner_width);
     const isRead = reader(of);
-    const columns = rectangles();
+    const columns = noCubes("tree");
     const open = [];
     const close = (run) => {
       if (!run) return;
@@ -223,7 +218,7 @@
       }
       join(run, of, i, isRead);
     }
-    const columns = rectangles();
+    const columns = noCubes("map");
     for (const run of [...runs.values()].map(summary)) {
       const value = of.deepest ? run.level / of.deepest : 0.5;
       add(columns, { ...run, value, alpha: 0.08 + (of.owners ? 0.5 : 0.8) * run.read });
