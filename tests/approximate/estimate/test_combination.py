@@ -473,7 +473,7 @@ def test_the_bounds_of_a_ratio_of_percentiles_hold(name):
                 off = 2.24 * np.sqrt(part.p * (1 - part.p) * len(values))
                 ends.append(values[[int(part.p * len(values) - off), int(part.p * len(values) + off)]])
             naive += ends[0][0] / ends[1][1] <= upper / lower <= ends[0][1] / ends[1][0]
-        found = estimate(state, ratio, FRACTION, grid={part: np.array(each) for part, each in grids.items()})
+        found = estimate(state, ratio, FRACTION, grids={part: np.array(each) for part, each in grids.items()})
         held += np.count_nonzero((found.low <= upper / lower) & (upper / lower <= found.high))
     print(name, held, naive)
     assert held >= LEAST

@@ -297,12 +297,6 @@ def test_what_cannot_be_estimated_is_refused(kind, columns, p):
         Aggregate(kind, columns, p)
 
 
-def test_a_percentile_without_a_grid_is_refused():
-    aggregate = Aggregate("percentile", ("y",), 0.5)
-    with pytest.raises(InvalidInputError, match="grid"):
-        estimate(State.empty(axes_for([aggregate])), aggregate, 0.1)
-
-
 def test_an_exact_average_is_the_sum_divided_once():
     """Beside a spread the rows are summed about a centre, which costs no digit: Spark's average compares the same."""
     for seed in range(100):

@@ -80,7 +80,7 @@ def test_percentile_bounds_hold(name, p, keys):
     axes = axes_for([aggregate])
     state = State.empty(axes, [(i,) for i in range(repetitions)])
     state.sums[:, :, state.index(aggregate.moments)] = np.stack(counts)
-    found = estimate(state, aggregate, fraction, known=KnownBounds(1.0), grid=np.stack(grids))
+    found = estimate(state, aggregate, fraction, known=KnownBounds(1.0), grids={aggregate: np.stack(grids)})
     held = np.mean((found.low <= truth) & (truth <= found.high))
     print(f"{name} p{100 * p:.0f}: {held:.3f}, half-width {np.median(found.margin) / truth:.4f}")
     assert np.all(found.status == Status.BOUNDED)
@@ -101,7 +101,7 @@ def test_a_grid_beside_the_percentile_gives_no_answer():
     """Neither does a group without one, which came after the first step."""
     for grid in (np.linspace(2, 3, 41), np.linspace(-2, -1, 41), np.full(41, np.nan)):
         aggregate, state = one_group(0.5, np.linspace(0, 1, 10_000), grid)
-        found = estimate(state, aggregate, 0.1, grid=grid[None])
+        found = estimate(state, aggregate, 0.1, grids={aggregate: grid[None]})
         assert found.status[0] == Status.FEW_KEYS
         for values in (found.value, found.low, found.high):
             assert known_numbers(state, found, values) == [None]
@@ -112,7 +112,7 @@ def test_all_rows_do_not_make_it_exact():
     values = np.arange(10_000.0)
     grid = np.linspace(4_000, 6_000, 41)
     aggregate, state = one_group(0.5, values, grid)
-    found = estimate(state, aggregate, 1.0, grid=grid[None])
+    found = estimate(state, aggregate, 1.0, grids={aggregate: grid[None]})
     assert found.status[0] != Status.EXACT
     assert found.low[0] <= 4_999 <= found.high[0]
 
@@ -124,13 +124,13 @@ def test_a_key_not_seen_may_move_the_share_below_by_as_much_as_its_bounds_allow_
     """Of 10,000 rows the share is told to 0.01 on either side, by which three keys of 70 rows move it."""
     rng, grid = np.random.default_rng(3), np.linspace(0.4, 0.6, 41)
     aggregate, state = one_group(0.5, rng.random(10_000), grid)
-    found = estimate(state, aggregate, 0.01, known=KnownBounds(key_rows), grid=grid[None])
+    found = estimate(state, aggregate, 0.01, known=KnownBounds(key_rows), grids={aggregate: grid[None]})
     assert found.status[0] == expected
 
 
 def test_few_keys_give_no_percentile():
     grid = np.linspace(0.9, 1, 41)
     aggregate, state = one_group(0.99, np.linspace(0, 1, 1_000), grid)
-    found = estimate(state, aggregate, 0.1, grid=grid[None])
+    found = estimate(state, aggregate, 0.1, grids={aggregate: grid[None]})
     assert found.status[0] == Status.FEW_KEYS
     assert np.isnan(found.low[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,6 @@ from pyqbeast.approximate.estimate.interval import (
 from pyqbeast.approximate.estimate.part_sums import PartSums, has_rows, holds_nonfinite
 from pyqbeast.approximate.estimate.percentile import percentile_bounds
 from pyqbeast.approximate.estimate.state import FloatArray, State
-from pyqbeast.core.errors import InvalidInputError
 
 #: How far an exact value may be off, as a share of it, or of 1 where it is a correlation. Sums of doubles are not so
 #: far off, in whatever order Spark adds them up.
@@ -141,8 +141,8 @@ def estimate(
     fraction: float | FloatArray,
     confidence: float = 0.95,
     known: KnownBounds | None = None,
-    grid: FloatArray | Mapping[Aggregate, FloatArray] | None = None,
-    exact_below: Mapping[Requested, float] | None = None,
+    grids: Mapping[Aggregate, FloatArray] = MappingProxyType({}),
+    exact_below: Mapping[Requested, float] = MappingProxyType({}),
 ) -> Estimates:
     """The aggregate in every group of the state.
 
@@ -153,8 +153,7 @@ def estimate(
         confidence: of each bound by itself; for m bounds at once ask for 1 - (1 - confidence) / m. Those of skewed
             values through few keys miss more often then, unless `with_wide_tails` makes them wider.
         known: what is known from outside the sample.
-        grid: [group, threshold] for a percentile; NaN rows for groups without a grid. For a combination those of its
-            percentiles.
+        grids: of percentiles, each [group, threshold]; NaN rows for groups without a grid.
         exact_below: of `NumberLimits`; numbers of aggregates that are not in it are doubles.
     """
     known = known or KnownBounds()
@@ -162,14 +161,12 @@ def estimate(
     if isinstance(aggregate, Combination):
         if aggregate.follows_from_sums:
             return _from_sums(state, aggregate, share, confidence, known)
-        return _from_bounds(state, aggregate, share, confidence, known, grid, exact_below or {})
+        return _from_bounds(state, aggregate, share, confidence, known, grids, exact_below)
     if aggregate.kind in ("min", "max"):
         return _extreme(state, aggregate, share, known)
     if aggregate.kind != "percentile":
         return _from_sums(state, aggregate, share, confidence, known)
-    if grid is None or isinstance(grid, Mapping):
-        raise InvalidInputError("a percentile needs its grid of thresholds")
-    return _percentile(state, aggregate, share, confidence, known, grid)
+    return _percentile(state, aggregate, share, confidence, known, grids[aggregate])
 
 
 def _from_sums(
@@ -288,13 +285,12 @@ def _from_bounds(
     share: FloatArray,
     confidence: float,
     known: KnownBounds,
-    grids: FloatArray | Mapping[Aggregate, FloatArray] | None,
+    grids: Mapping[Aggregate, FloatArray],
     exact_below: Mapping[Requested, float],
 ) -> Estimates:
     """A formula of parts whose bounds hold all together (Bonferroni)."""
     each = min(1 - (1 - confidence) / len(combination.parts), MOST_CONFIDENCE)
-    of_parts = grids if isinstance(grids, Mapping) else {}
-    parts = [estimate(state, part, share, each, known, of_parts.get(part)) for part in combination.parts]
+    parts = [estimate(state, part, share, each, known, grids) for part in combination.parts]
     value = combined(combination.term, [part.value for part in parts])
     ends = [part.low for part in parts], [part.high for part in parts]
     held_below = min((exact_below[part] for part in combination.parts if part in exact_below), default=None)

@@ -240,11 +240,10 @@ class Progress:
         }
 
     def _estimate(self, requested: Requested, confidence: float) -> Estimates:
-        grids = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}
-        known_grids = {part: grid for part, grid in grids.items() if grid is not None}
-        grid = known_grids if isinstance(requested, Combination) else grids[requested]
+        told = {part: self.reader.grid(part, self.state.groups) for part in requested.parts}
+        grids = {part: grid for part, grid in told.items() if grid is not None}
         known, limits = self.reader.known, self.reader.limits.exact_below
-        return estimate(self.state, requested, self._shares, confidence, known, grid, limits)
+        return estimate(self.state, requested, self._shares, confidence, known, grids, limits)
 
     def _undecided(self, found: Mapping[Requested, Estimates]) -> dict[Requested, Mask]:
         """Where [group] rounding decides what a condition compares: spreads of all rows that are nearly equal."""
