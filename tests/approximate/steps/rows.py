@@ -10,68 +10,60 @@ from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
 
-def state_of(step, axes, weights, values, groups=None):
-    """The state of the rows whose weights a step reads; of one group where none are named."""
-    chosen = (step.start <= weights) & (step.stop > weights)
-    y = values[chosen]
-    sums = np.stack([y ** (sum(moment.powers) if moment.columns else 0) for moment in axes.moments], axis=1)
-    keys = [()] * len(y) if groups is None else [(group,) for group in groups[chosen].tolist()]
-    return State.from_rows(axes, keys, weights[chosen] % axes.buckets, sums, y[:, None], y[:, None])
+class HeldRows:
+    """Rows by column, in files of 1,000 bytes that are bands of weights; of one group where none are named."""
 
-
-class Columns:
-    """A table of columns of numbers, in ten files of 1,000 bytes, each a band of weights."""
-
-    edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
-    files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
+    known = KnownBounds()
     other_bytes = 0
     scale = WeightScale()
-    known = KnownBounds()
-    group_names = ()
-    group_spans = GroupSpans((), [()] * 10, [None] * 10)
 
-    def __init__(self, requested, limits, **columns):
-        self.requested, self.limits, self.columns = requested, limits, columns
+    def __init__(self, requested, columns, group=None, weight=None, files=10, limits=None):
+        self.requested, self.columns, self.group = requested, columns, group
+        self.limits = limits or NumberLimits({}, {}, {})
         self.row_count = len(next(iter(columns.values())))
-        self.weights = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, self.row_count)
+        rng = np.random.default_rng(1)
+        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, self.row_count) if weight is None else weight
+        self.edges = np.linspace(WEIGHT_MIN, WEIGHT_END, files + 1).astype(np.int64)
+        self.files = FileCosts([1_000] * files, self.edges[:-1], self.edges[1:] - 1)
+        self.group_names = () if group is None else ("g",)
+        nothing = (None,) * len(self.group_names)
+        self.group_spans = GroupSpans(nothing, [nothing] * files, [None] * files)
+
+    def taken(self, step):
+        """Which rows a step reads."""
+        return (step.start <= self.weight) & (self.weight < step.stop)
 
     def read(self, step, axes):
-        chosen = (step.start <= self.weights) & (self.weights < step.stop)
-        weights = self.weights[chosen]
-        held = {name: np.asarray(values, np.float64)[chosen] for name, values in self.columns.items()}
-        sums = np.ones((len(weights), len(axes.moments)))
-        for at, moment in enumerate(axes.moments):
-            for name, power in zip(moment.columns, moment.powers, strict=True):
-                sums[:, at] *= held[name] ** power
-        ends = np.stack([held[name] for name in axes.columns], axis=1)
-        return State.from_rows(axes, [()] * len(weights), weights % axes.buckets, sums, ends, ends)
+        taken = self.taken(step)
+        values = {name: np.asarray(held, np.float64)[taken] for name, held in self.columns.items()}
+        group = 0 if self.group is None else self.group[taken]
+        cell, at = np.unique(group * axes.buckets + self.weight[taken] % axes.buckets, return_inverse=True)
+        sums = np.empty((len(cell), len(axes.moments)))
+        for number, moment in enumerate(axes.moments):
+            factors = [
+                (values[name] - axes.centres.get(name, 0.0)) ** power
+                for name, power in zip(moment.columns, moment.powers, strict=True)
+            ]
+            sums[:, number] = np.bincount(at, np.prod([np.ones(len(at)), *factors], axis=0), len(cell))
+        low, high = (np.full((len(cell), len(axes.columns)), end) for end in (np.nan, -np.inf))
+        for number, name in enumerate(axes.columns):
+            with np.errstate(invalid="ignore"):  # NumPy warns of NaN
+                np.fmin.at(low[:, number], at, values[name])
+                np.maximum.at(high[:, number], at, values[name])
+        named = [() if self.group is None else (group,) for group in (cell // axes.buckets).tolist()]
+        return State.from_rows(axes, named, cell % axes.buckets, sums, low, high)
 
     def grid(self, aggregate, groups):
         return None
 
 
-class Groups:
-    """Rows of normal values with groups by turns, in files of 1,000 bytes that are bands of weights."""
+class Groups(HeldRows):
+    """Rows of normal values with groups by turns."""
 
-    requested = (Aggregate("avg", ("y",)),)
-    limits = NumberLimits({}, {}, {})
-    other_bytes = 0
-    scale = WeightScale()
     known = KnownBounds(1, {"y": (0.0, 20.0)})
-    group_names = ("g",)
 
     def __init__(self, rows, groups, files, seed=1):
         rng = np.random.default_rng(seed)
-        self.edges = np.linspace(WEIGHT_MIN, WEIGHT_END, files + 1).astype(np.int64)
-        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, rows)
+        weight = rng.integers(WEIGHT_MIN, WEIGHT_END, rows)
         self.y = rng.normal(10, 2, rows)
-        self.group = np.arange(rows) % groups
-        self.row_count = rows
-        self.files = FileCosts([1_000] * files, self.edges[:-1], self.edges[1:] - 1)
-        self.group_spans = GroupSpans([None], [(None,)] * files, [None] * files)
-
-    def read(self, step, axes):
-        return state_of(step, axes, self.weight, self.y, self.group)
-
-    def grid(self, aggregate, groups):
-        return None
+        super().__init__((Aggregate("avg", ("y",)),), {"y": self.y}, np.arange(rows) % groups, weight, files)

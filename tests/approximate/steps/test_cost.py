@@ -23,7 +23,7 @@ from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below, ha
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END
-from tests.approximate.steps.rows import Columns, Groups
+from tests.approximate.steps.rows import HeldRows
 
 MEAN = Aggregate("avg", ("price",))
 SPREAD = Aggregate("stddev_samp", ("x",))
@@ -32,8 +32,12 @@ ALIKE = Aggregate("corr", ("ones", "x"))
 
 def table_of(requested, limits, rows):
     rng = np.random.default_rng(3)
-    columns = {"x": rng.normal(10, 2, rows), "price": rng.integers(1, 1_000, rows) / 100}
-    return Columns(requested, limits, ones=np.ones(rows), **columns)
+    columns = {
+        "x": rng.normal(10, 2, rows),
+        "price": rng.integers(1, 1_000, rows) / 100,
+        "ones": np.ones(rows),
+    }
+    return HeldRows(requested, columns, limits=limits)
 
 
 @pytest.mark.parametrize(
@@ -52,15 +56,15 @@ def test_an_average_of_decimals_within_its_error_needs_no_query():
     assert progress.bytes_read == 1_000
 
 
-class Shops(Groups):
+class Shops(HeldRows):
     """Prices in cents of large shops and of rare ones, which have files of their own behind the first of ten."""
 
-    def __init__(self, limits, largest=10.0):
-        super().__init__(rows=200_600, groups=1, files=40)
-        self.requested, self.limits = (MEAN,), limits
-        self.group = np.concatenate([np.arange(200_000) % 10, 10 + np.arange(600) % 10])
-        self.y = np.round(np.random.default_rng(2).uniform(0, largest, self.row_count), 2)
-        self.known = KnownBounds(1, {"price": (0.0, largest)})
+    known = KnownBounds(1, {"price": (0.0, 10.0)})
+
+    def __init__(self):
+        group = np.concatenate([np.arange(200_000) % 10, 10 + np.arange(600) % 10])
+        price = np.round(np.random.default_rng(2).uniform(0, 10, len(group)), 2)
+        super().__init__((MEAN,), {"price": price}, group, files=40, limits=TOLD)
         first, later = self.edges[0], self.edges[4:-1]
         of_rare, of_large = ({"minValues": {"g": low}, "maxValues": {"g": low + 9}} for low in (10, 0))
         spans = [{"minValues": {"g": 0}, "maxValues": {"g": 19}}] * 4 + [of_rare, *[of_large] * 35]
@@ -97,13 +101,13 @@ TOLD = NumberLimits(
 
 @pytest.mark.slow
 def test_averages_of_decimals_of_rare_groups_are_read_where_they_lie():
-    table = Shops(TOLD)
+    table = Shops()
     progress = Progress(table)
     (found,) = read_until(progress, Goal(0.1), Limit(), 0.95).values()
     assert progress.readings[-1].groups
     assert progress.bytes_read < 0.5 * progress.exact_bytes
     for (group,), value, status in zip(progress.state.groups, found.value, found.status, strict=True):
-        cents = np.rint(100 * table.y[table.group == group]).astype(int)
+        cents = np.rint(100 * table.columns["price"][table.group == group]).astype(int)
         if group >= 10:
             exact = half_up(Fraction(int(cents.sum()), 100 * len(cents)), 6)
             assert (status, value) == (Status.EXACT, float(exact))
@@ -112,15 +116,16 @@ def test_averages_of_decimals_of_rare_groups_are_read_where_they_lie():
 def test_an_average_of_decimals_is_read_on_where_its_sums_tell_it():
     """The files that it has read count for the exact answer, which takes but the others."""
     columns = {"price": np.round(np.random.default_rng(3).uniform(0, 10, 60_000), 2)}
-    progress = Progress(Columns((MEAN,), TOLD, **columns))
+    progress = Progress(HeldRows((MEAN,), columns, limits=TOLD))
     (found,) = read_until(progress, Goal(0.005), Limit(), 0.95).values()
     assert found.status[0] == Status.SAMPLE_ONLY
     assert 1_000 < progress.bytes_read <= 5_000
 
 
 def test_an_average_whose_sums_doubles_do_not_hold_costs_no_more_than_before():
-    columns = {"price": 1e12 + np.round(np.random.default_rng(3).uniform(0, 10, 60_000), 2)}
-    progress = Progress(Columns((SPREAD, MEAN), TOLD, x=columns["price"], **columns))
+    price = 1e12 + np.round(np.random.default_rng(3).uniform(0, 10, 60_000), 2)
+    columns = {"price": price, "x": price}
+    progress = Progress(HeldRows((SPREAD, MEAN), columns, limits=TOLD))
     assert read_until(progress, Goal(0.0001), Limit(), 0.95) is None
     assert progress.bytes_read == 0
 
@@ -130,7 +135,7 @@ def test_a_budget_is_not_spent_on_more_than_the_error_takes():
     columns = {"price": np.random.default_rng(3).uniform(0, 10, 60_000)}
     spent = []
     for limits in (NumberLimits({}, {}, {}), NumberLimits({MEAN: 0.0}, {}, {})):
-        progress = Progress(Columns((MEAN,), limits, **columns))
+        progress = Progress(HeldRows((MEAN,), columns, limits=limits))
         assert read_until(progress, Goal(0.01), Limit(bytes=9_000), 0.95) is not None
         spent.append(progress.bytes_read)
     assert spent[0] == spent[1] < 4_000

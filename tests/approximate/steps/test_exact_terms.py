@@ -12,7 +12,7 @@ from pyqbeast.approximate.estimate.combination import Combination, Operation, Pa
 from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
-from tests.approximate.steps.rows import Columns
+from tests.approximate.steps.rows import HeldRows
 
 LAST, FIRST = Aggregate("max", ("end",)), Aggregate("min", ("start",))
 ENDS, STARTS, COUNT = Aggregate("sum", ("end",)), Aggregate("sum", ("start",)), Aggregate("count", ("end",))
@@ -35,7 +35,7 @@ def answer(requested, start, end, places=None):
         overflows_at={},
         decimal_places={} if places is None else dict.fromkeys(typed, places),
     )
-    progress = Progress(Columns((requested,), limits, start=start, end=end))
+    progress = Progress(HeldRows((requested,), {"start": start, "end": end}, limits=limits))
     progress.read(step_to(progress, 1.0))
     (value,) = progress.estimates(0.95)[requested].value
     return value if progress.is_mergeable else None

@@ -8,19 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, GroupSpans, KnownBounds, Step
+from pyqbeast.approximate.estimate import Aggregate, Goal, KnownBounds
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import WeightScale
-from tests.approximate.steps.rows import state_of
+from tests.approximate.steps.rows import HeldRows
 
-ROWS = 200_000
-WEIGHTS = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, ROWS)
-VALUES = np.random.default_rng(2).normal(10, 2, ROWS)
+VALUES = np.random.default_rng(2).normal(10, 2, 200_000)
 
 
 @pytest.mark.parametrize(
@@ -48,34 +43,21 @@ def test_other_budgets_are_refused(given):
         Limit.of(given)
 
 
-class Table:
-    """Rows in ten files of 1,000 bytes, each a band of weights; a step takes a second for each thousand bytes."""
+class Table(HeldRows):
+    """Normal values; a step takes a second for each thousand bytes."""
 
-    requested = (Aggregate("avg", ("y",)),)
-    limits = NumberLimits({}, {}, {})
-    edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
-    files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
-    row_count = ROWS
-    other_bytes = 0
-    scale = WeightScale()
     known = KnownBounds(1, {"y": (0.0, 20.0)})
-    group_names = ()
-    group_spans = GroupSpans((), [()] * 10, [None] * 10)
+    seconds = 0.0
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.steps: list[Step] = []
+    def __init__(self):
+        super().__init__((Aggregate("avg", ("y",)),), {"y": VALUES})
 
     def clock(self):
         return self.seconds
 
     def read(self, step, axes):
-        self.steps.append(step)
         self.seconds += step.cost / 1_000
-        return state_of(step, axes, WEIGHTS, VALUES)
-
-    def grid(self, aggregate, groups):
-        return None
+        return super().read(step, axes)
 
 
 def read_within(limit, goal=None):

@@ -10,9 +10,7 @@ import pytest
 from pyqbeast.approximate.estimate import (
     Aggregate,
     Combination,
-    FileCosts,
     Goal,
-    GroupSpans,
     KnownBounds,
     Operation,
     Part,
@@ -23,13 +21,9 @@ from pyqbeast.approximate.estimate.rounding import NumberLimits, known_numbers
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
-from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import WeightScale
-from tests.approximate.steps.rows import Columns, state_of
+from tests.approximate.steps.rows import HeldRows
 
-ROWS = 200_000
-WEIGHTS = np.random.default_rng(1).integers(WEIGHT_MIN, WEIGHT_END, ROWS)
-VALUES = np.random.default_rng(2).normal(10, 2, ROWS) * 1e11
+VALUES = np.random.default_rng(2).normal(10, 2, 200_000) * 1e11
 SUM, AVERAGE = Aggregate("sum", ("y",)), Aggregate("avg", ("y",))
 DOUBLE = Operation("*", Part(0), 2.0)
 #: The first is too large on the way, the second is of the same parts and is not.
@@ -37,30 +31,11 @@ QUOTIENT = Combination((SUM,), Operation("/", DOUBLE, 1e9))
 DIFFERENCE = Combination((SUM,), Operation("-", Part(0), 1e9))
 
 
-class Table:
-    """Rows in ten files of 1,000 bytes, each a band of weights."""
-
-    edges = np.linspace(WEIGHT_MIN, WEIGHT_END, 11).astype(np.int64)
-    files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
-    row_count = ROWS
-    other_bytes = 0
-    scale = WeightScale()
-    known = KnownBounds(1, {"y": (0.0, 2e12)})
-    group_names = ()
-    group_spans = GroupSpans((), [()] * 10, [None] * 10)
-
-    def __init__(self, requested, exact_below, overflows_at):
-        self.requested, self.limits = requested, NumberLimits(exact_below, overflows_at, {})
-
-    def read(self, step, axes):
-        return state_of(step, axes, WEIGHTS, VALUES)
-
-    def grid(self, aggregate, groups):
-        return None
-
-
 def read(requested, most, goal=None, exact_below=None, overflows_at=None):
-    progress = Progress(Table(requested, exact_below or {}, overflows_at or {}))
+    limits = NumberLimits(exact_below or {}, overflows_at or {}, {})
+    table = HeldRows(requested, {"y": VALUES}, limits=limits)
+    table.known = KnownBounds(1, {"y": (0.0, 2e12)})
+    progress = Progress(table)
     return progress, read_until(progress, goal, Limit(bytes=most), 0.95)
 
 
@@ -109,6 +84,7 @@ def test_sums_beyond_doubles_give_no_warning():
     mixed = 1.7e308 * np.where(np.arange(30_000) % 2, 1.0, -1.0)
     ratio = Combination((SUM, Aggregate("sum", ("ones",))), Operation("/", Part(0), Part(1)))
     for limits in (NumberLimits({}, {}, {}), NumberLimits({SUM: 2.0**53}, {}, {})):
-        progress = Progress(Columns((ratio, SUM), limits, y=mixed, ones=np.ones(30_000)))
+        columns = {"y": mixed, "ones": np.ones(30_000)}
+        progress = Progress(HeldRows((ratio, SUM), columns, limits=limits))
         progress.read(step_to(progress, 1.0))
         assert set(progress.estimates(0.95)) == {ratio, SUM}

@@ -12,7 +12,6 @@ from pyqbeast.approximate.estimate import (
     GroupKind,
     GroupSpans,
     KnownBounds,
-    State,
     Status,
     Step,
     value_span,
@@ -25,20 +24,14 @@ from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import WeightScale
+from tests.approximate.steps.rows import HeldRows
 
 COUNT, SUM = Aggregate("count"), Aggregate("sum", ("y",))
 BANDS = np.linspace(WEIGHT_MIN, WEIGHT_END, 9).astype(np.int64)
 
 
-class Table:
-    """Rows in files that are bands of weights, and in each band but the lightest one file for each ten groups."""
-
-    requested = (COUNT, SUM)
-    limits = NumberLimits({}, {}, {})
-    other_bytes = 0
-    scale = WeightScale()
-    group_names = ("kind",)
+class Table(HeldRows):
+    """In each band of weights but the lightest there is one file for each ten groups."""
 
     def __init__(self, sizes, seed=1, kind=GroupKind.INTEGER, values="gamma"):
         rng = np.random.default_rng(seed)
@@ -47,14 +40,13 @@ class Table:
         if values == "held out":
             rows = np.ceil(rng.lognormal(0.5, 0.6, len(rows)))
         key = np.repeat(np.arange(len(rows)), rows.astype(int))
-        self.group = group_of_key[key]
-        self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, len(rows))[key]
+        weight = rng.integers(WEIGHT_MIN, WEIGHT_END, len(rows))[key]
         self.y = {
             "gamma": lambda: rng.gamma(2, 1, len(key)),
             "heavy": lambda: rng.lognormal(0, 1, len(key)),
             "held out": lambda: rng.gamma(2, 1, len(rows))[key] * rng.weibull(0.6, len(key)),
         }[values]()
-        self.row_count = len(self.group)
+        super().__init__((COUNT, SUM), {"y": self.y}, group_of_key[key], weight)
         band = np.searchsorted(BANDS, self.weight, side="right") - 1
         # Each tenth row of the large groups lies in the files of the rare ones.
         place = np.where(np.arange(len(key)) % 10 == 0, len(sizes) - 1, self.group) // 10
@@ -74,31 +66,9 @@ class Table:
             [int(held.sum()) for held in files],
         )
         self.known = KnownBounds(1, {"y": (0.0, float(self.y.max()))})
-        self.columns = {"y": self.y}
-        self.steps = []
 
-    def read(self, step, axes):
-        self.steps.append(step)
-        taken = (step.start <= self.weight) & (self.weight < step.stop)
-        taken &= np.isin(self.file, np.flatnonzero(self.files.of_step(step)))
-        values = {name: held[taken] for name, held in self.columns.items()}
-        buckets = axes.buckets
-        cell, at = np.unique(self.group[taken] * buckets + self.weight[taken] % buckets, return_inverse=True)
-        sums = np.empty((len(cell), len(axes.moments)))
-        for number, moment in enumerate(axes.moments):
-            factors = [
-                values[name] ** power for name, power in zip(moment.columns, moment.powers, strict=True)
-            ]
-            sums[:, number] = np.bincount(at, np.prod([np.ones(len(at)), *factors], axis=0), len(cell))
-        low, high = (np.full((len(cell), len(axes.columns)), end) for end in (np.inf, -np.inf))
-        for number, name in enumerate(axes.columns):
-            np.minimum.at(low[:, number], at, values[name])
-            np.maximum.at(high[:, number], at, values[name])
-        keys = [(int(group),) for group in cell // buckets]
-        return State.from_rows(axes, keys, cell % buckets, sums, low, high)
-
-    def grid(self, aggregate, groups):
-        return None
+    def taken(self, step):
+        return super().taken(step) & np.isin(self.file, np.flatnonzero(self.files.of_step(step)))
 
 
 def _statistics(groups):
@@ -155,10 +125,9 @@ def test_groups_that_are_seen_through_few_keys_are_read_to_the_end():
 class Ratios(Table):
     """A sum beside one of ones and zeros, which the few rows of a rare group in a sample may lack the ones of."""
 
-    requested = (Combination((SUM, Aggregate("sum", ("b",))), Operation("/", Part(0), Part(1))),)
-
     def __init__(self, sizes, ones):
         super().__init__(sizes)
+        self.requested = (Combination((SUM, Aggregate("sum", ("b",))), Operation("/", Part(0), Part(1))),)
         self.columns = {"y": self.y, "b": (np.arange(len(self.y)) % ones == 0).astype(float)}
         self.known = KnownBounds(1, {"y": (0.0, float(self.y.max())), "b": (0.0, 1.0)})
 
@@ -249,7 +218,7 @@ def test_a_budget_leaves_the_list_as_it_is():
     assert found is not None
     assert progress.bytes_read <= least
     assert not progress.completeness(0.95).complete
-    assert progress.completeness(0.95).between == {"kind": (0, 19)}
+    assert progress.completeness(0.95).between == {"g": (0, 19)}
 
 
 def test_a_choice_among_groups_takes_wider_bounds_than_an_answer():
