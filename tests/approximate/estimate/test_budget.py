@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pyqbeast.approximate.estimate import FileCosts
 from pyqbeast.approximate.estimate.budget import MOST_BYTES, next_step
-from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
@@ -100,5 +99,3 @@ def test_one_file_is_read_once():
 def test_thresholds_and_fractions():
     assert (threshold(0), threshold(1), threshold(0.5)) == (WEIGHT_MIN, WEIGHT_END, 0)
     assert (fraction(WEIGHT_MIN), fraction(WEIGHT_END), fraction(0)) == (0, 1, 0.5)
-    with pytest.raises(InvalidInputError):
-        FileCosts([1, 2], [0], [1])

@@ -36,7 +36,6 @@ from pyqbeast.approximate.estimate.combination import (
 from pyqbeast.approximate.estimate.estimates import is_null
 from pyqbeast.approximate.estimate.part_sums import PartSums
 from pyqbeast.approximate.estimate.rounding import exact_below
-from pyqbeast.core.errors import InvalidInputError
 
 MEAN = Aggregate("avg", ("a",))
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")
@@ -327,11 +326,6 @@ def test_divisors_that_are_zero():
         False,
     ]
     assert not has_zero_divisor(Operation("*", Part(0), Part(1)), parts).any()
-
-
-def test_only_four_signs_combine():
-    with pytest.raises(InvalidInputError, match="%"):
-        Operation("%", 1.0, 2.0)
 
 
 SPANS = st.tuples(st.integers(-5, 5), st.integers(0, 4)).map(lambda span: (span[0], span[0] + span[1]))

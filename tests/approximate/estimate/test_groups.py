@@ -16,6 +16,8 @@ from pyqbeast.approximate.estimate.groups import (
 from pyqbeast.approximate.estimate.interval import distinct_keys
 
 AXES = axes_for([Aggregate("count")])
+#: Where groups may lie of which nothing is told.
+ANYWHERE = Unread(np.inf, 0, None, {})
 
 
 @pytest.mark.parametrize(("fraction", "keys"), [(0.01, 458), (0.05, 90), (0.1, 44), (0.3, 13)])
@@ -45,7 +47,7 @@ def test_the_unseen_share_is_about_right():
     rng = np.random.default_rng(1)
     said, true = zip(
         *(
-            (completeness(state, 0.1).unseen_share, missed)
+            (completeness(state, 0.1, 0.95, ANYWHERE).unseen_share, missed)
             for state, missed in (sampled(0.1, rng) for _ in range(20))
         ),
         strict=True,
@@ -53,12 +55,11 @@ def test_the_unseen_share_is_about_right():
     assert np.mean(said) == pytest.approx(np.mean(true), rel=0.15)
 
 
-def test_complete_only_when_exact():
+def test_complete_only_where_no_file_may_hold_another_group():
     state, _ = sampled(0.5, np.random.default_rng(2))
-    assert completeness(state, 1.0).complete
-    half = completeness(state, 0.5)
-    assert not half.complete
-    nothing = completeness(State.empty(AXES), 0.01)
+    assert completeness(state, 0.5, 0.95, ANYWHERE._replace(rows=0)).complete
+    assert not completeness(state, 0.5, 0.95, ANYWHERE).complete
+    nothing = completeness(State.empty(AXES), 0.01, 0.95, ANYWHERE)
     assert not nothing.complete
     assert nothing.unseen_share == 1
 
@@ -112,7 +113,9 @@ def test_no_missing_group_is_larger_than_said(name):
     # In the worst case groups are by a single key larger than what is said of the missing ones.
     fractions = (0.05, 0.2) if name != "worst case" else (fraction_for(99, all_rows),)
     for fraction in fractions:
-        said = completeness(State.empty(AXES), fraction, 0.95, Unread(all_rows, all_rows, float(rows.max())))
+        said = completeness(
+            State.empty(AXES), fraction, 0.95, Unread(all_rows, all_rows, float(rows.max()), {})
+        )
         missing_keys, missing_rows = largest_missing(keys, rows, fraction, rng)
         held = np.count_nonzero((missing_keys <= said.most_keys) & (missing_rows <= said.most_rows))
         print(name, fraction, said.most_keys, said.most_rows, held)
@@ -133,11 +136,11 @@ def test_a_join_makes_more_groups_than_the_table_has_rows():
     rng = np.random.default_rng(9)
     counts = fan * rng.multinomial(int(rows * fraction), np.full(128, 1 / 128)).astype(float)
     state = State.from_rows(AXES, [("all",)] * 128, range(128), counts[:, None])
-    said = completeness(state, fraction, 0.95, Unread(np.inf, rows)).most_keys
+    said = completeness(state, fraction, 0.95, Unread(np.inf, rows, None, {})).most_keys
     groups = rows * fan // int(said)
     assert np.mean(rng.binomial(groups, (1 - fraction) ** said, 2_000) > 0) <= 0.06
     # A table alone has no more groups of so many keys than its rows make.
-    alone = completeness(State.empty(AXES), fraction, 0.95, Unread(np.inf, rows)).most_keys
+    alone = completeness(State.empty(AXES), fraction, 0.95, Unread(np.inf, rows, None, {})).most_keys
     assert alone < 0.7 * said
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
@@ -32,10 +31,6 @@ class FileCosts:
         self.size = np.asarray(size, dtype=np.int64)
         self.low = np.asarray(low, dtype=np.int64)
         self.high = np.asarray(high, dtype=np.int64)
-        if not self.size.shape == self.low.shape == self.high.shape:
-            raise InvalidInputError(
-                "a file needs a size, a smallest and a largest weight: the arrays differ in length"
-            )
 
     @property
     def total(self) -> int:

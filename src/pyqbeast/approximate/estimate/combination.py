@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pyqbeast.approximate.estimate.aggregate import Aggregate
 from pyqbeast.approximate.estimate.formulas import FORMULAS
 from pyqbeast.approximate.estimate.state import MOST_BUCKETS, ROWS, FloatArray, Moment, StateAxes
-from pyqbeast.core.errors import InvalidInputError
 
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -51,10 +50,6 @@ class Operation:
     left: Term
     right: Term
     type: str = "double"
-
-    def __post_init__(self) -> None:
-        if self.sign not in _SIGNS:
-            raise InvalidInputError(f"aggregates are combined by {' '.join(_SIGNS)}, not by {self.sign!r}")
 
 
 Term: TypeAlias = Part | float | Operation

@@ -24,10 +24,10 @@ class Unread(NamedTuple):
         between: the smallest and the largest value in those files, by group column, as far as they tell.
     """
 
-    rows: float = math.inf
-    all_rows: float = math.inf
-    key_rows: float | None = None
-    between: Mapping[str, tuple[Any, Any]] = {}
+    rows: float
+    all_rows: float
+    key_rows: float | None
+    between: Mapping[str, tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -72,25 +72,20 @@ def most_missing_keys(fraction: float, rows: float, confidence: float) -> float:
     return float(math.ceil(high))
 
 
-def completeness(
-    state: State, fraction: float, confidence: float = 0.95, unread: Unread | None = None
-) -> Completeness:
+def completeness(state: State, fraction: float, confidence: float, unread: Unread) -> Completeness:
     """Which groups may be missing from a state of a sample of this fraction.
 
     Args:
         state: of the sample.
-        fraction: of the rows.
+        fraction: of the rows, below 1.
         confidence: with which no missing group is larger than is said.
-        unread: where such groups can be; by default in all rows that were not read.
+        unread: where such groups can be.
     """
+    if unread.rows == 0:
+        return Completeness(complete=True)
     counts = state.sums[..., 0]
     rows = float(counts.sum())
-    unread = unread or Unread()
-    if fraction >= 1 or unread.rows == 0:
-        return Completeness(complete=True)
-    all_rows = _most_rows(counts, fraction, confidence)
-    if unread.all_rows < math.inf:
-        all_rows = max(all_rows, unread.all_rows)
+    all_rows = max(_most_rows(counts, fraction, confidence), unread.all_rows)
     most_keys = min(most_missing_keys(fraction, all_rows, confidence), unread.rows)
     most_rows = None if unread.key_rows is None else min(most_keys * unread.key_rows, unread.rows)
     single = _seen_once(state)

@@ -50,10 +50,6 @@ class Goal:
     relative: bool = True
     smallest_group: float = 0
 
-    def __post_init__(self) -> None:
-        if not self.error > 0:
-            raise InvalidInputError(f"error={self.error} must be above 0; for an exact answer run the query")
-
     def allowed(self, value: FloatArray) -> FloatArray:
         """The margin that meets the error, by value.
 
