@@ -145,7 +145,8 @@ def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> RowA
     (kind, column), constant = _only(left), _constant(right)
     if sign is None or kind != "Column" or constant is None or column not in schema.names:
         return None
-    of = schema.field(column).type
+    field = schema.field(column)
+    of = field.type
     is_integral = constant.kind == "number" and constant.text.lstrip("-").isdigit()
     # Polars compares other pairs of types in a type of its own.
     fits = {
@@ -154,7 +155,7 @@ def _comparison(left: Any, operator: str, right: Any, schema: pa.Schema) -> RowA
         "date": pa.types.is_date(of),
         "timestamp": pa.types.is_timestamp(of) and of.tz is not None,
     }
-    return compared(column, of, sign, constant) if fits[constant.kind] else None
+    return compared(field, sign, constant) if fits[constant.kind] else None
 
 
 def _constant(node: Any) -> SqlConstant | None:  # noqa: ANN401 (what JSON holds)

@@ -107,5 +107,5 @@ def _number(field: pa.Field, constant: SqlConstant) -> float | Fraction:
     if constant.kind == "number" and not pa.types.is_temporal(kind):
         double = float(constant.text)
         return double if is_double(constant) or math.isinf(double) else Fraction(constant.text)
-    value = typed_constant(field.name, kind, constant)
+    value = typed_constant(field, constant)
     return Fraction(value.cast(pa.int32() if pa.types.is_date(kind) else pa.int64()).as_py())

@@ -86,61 +86,63 @@ def is_double(constant: SqlConstant) -> bool:
     return constant.kind == "number" and "e" in constant.text.lower()
 
 
-def compared(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-    """A column of an Arrow type compared with a constant. Raises InvalidInputError where the two do not fit."""
+def compared(field: pa.Field, sign: str, constant: SqlConstant) -> RowAndFileCondition:
+    """A column compared with a constant. Raises InvalidInputError where the two do not fit."""
     if constant.kind == "number":
-        if pa.types.is_integer(kind):
-            return _integers(column, kind, sign, constant)
-        if pa.types.is_floating(kind):
-            return _floats(column, kind, sign, constant)
-        if pa.types.is_decimal(kind):
-            return _decimals(column, kind, sign, constant)
-    return _plain(column, sign, typed_constant(column, kind, constant))
+        if pa.types.is_integer(field.type):
+            return _integers(field, sign, constant)
+        if pa.types.is_floating(field.type):
+            return _floats(field, sign, constant)
+        if pa.types.is_decimal(field.type):
+            return _decimals(field, sign, constant)
+    return _plain(field, sign, typed_constant(field, constant))
 
 
-def typed_constant(column: str, kind: pa.DataType, constant: SqlConstant) -> pa.Scalar:
+def typed_constant(field: pa.Field, constant: SqlConstant) -> pa.Scalar:
     """A constant that is no number, in a column's type. Raises InvalidInputError where the two do not fit."""
-    value = _other(kind, constant)
+    value = _other(field.type, constant)
     if value is None:
         raise InvalidInputError(
-            f"column {column!r} has type {kind} and cannot be compared with the {constant.kind} {constant.text}"
+            f"column {field.name!r} has type {field.type} and cannot be compared with the {constant.kind} "
+            f"{constant.text}"
         )
     return value
 
 
-def _plain(column: str, sign: str, value: pa.Scalar) -> RowAndFileCondition:
+def _plain(field: pa.Field, sign: str, value: pa.Scalar) -> RowAndFileCondition:
     """A column compared with a value of its own type."""
-    return RowAndFileCondition(_OPERATIONS[sign](pc.field(column), value), may_compare(column, sign, value))
+    rows = _OPERATIONS[sign](pc.field(field.name), value)
+    return RowAndFileCondition(rows, may_compare(field.name, sign, value))
 
 
-def null(column: str, *, negated: bool) -> RowAndFileCondition:
+def null(field: pa.Field, *, negated: bool) -> RowAndFileCondition:
     """A column that is null, or is not where `negated`."""
-    field = pc.field(column)
+    column = pc.field(field.name)
     if negated:
-        return RowAndFileCondition(field.is_valid(), may_be_valid(column))
-    return RowAndFileCondition(field.is_null(), may_be_null(column))
+        return RowAndFileCondition(column.is_valid(), may_be_valid(field.name))
+    return RowAndFileCondition(column.is_null(), may_be_null(field.name))
 
 
 def among(
-    column: str, kind: pa.DataType, constants: Sequence[SqlConstant], *, negated: bool
+    field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
 ) -> tuple[RowAndFileCondition | None, Sequence[SqlConstant]]:
-    """A column of an Arrow type that equals one of some constants, or none where `negated`.
+    """A column that equals one of some constants, or none where `negated`.
 
     The second part of the answer are the constants that take more than a list of values. Raises as `compared`.
     """
-    equal = [_equal_values(kind, constant) for constant in constants]
+    equal = [_equal_values(field.type, constant) for constant in constants]
     others = [constant for constant, values in zip(constants, equal, strict=True) if values is None]
     if len(others) == len(constants):
         return None, constants
-    field = pc.field(column)
+    column = pc.field(field.name)
     try:
-        values = pa.array([value.as_py() for each in equal for value in each or ()], kind)
+        values = pa.array([value.as_py() for each in equal for value in each or ()], field.type)
     except OverflowError:  # Python knows fewer days than Arrow
         return None, constants
-    found = field.isin(values)
+    found = column.isin(values)
     # A null is in no list, and neither is it outside of one.
-    rows = (~found if negated else found) & field.is_valid()
-    return RowAndFileCondition(rows, may_be_among(column, values, negated=negated)), others
+    rows = (~found if negated else found) & column.is_valid()
+    return RowAndFileCondition(rows, may_be_among(field.name, values, negated=negated)), others
 
 
 def _equal_values(kind: pa.DataType, constant: SqlConstant) -> list[pa.Scalar] | None:
@@ -169,13 +171,13 @@ def _equal_values(kind: pa.DataType, constant: SqlConstant) -> list[pa.Scalar] |
     return None
 
 
-def _integers(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
+def _integers(field: pa.Field, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     low, high = _integer_ends(constant)
     if low < high and sign in ("=", "!="):
         from_low, to_high = (">=", "<=") if sign == "=" else ("<", ">")
-        ends = _whole_numbers(column, kind, from_low, low), _whole_numbers(column, kind, to_high, high)
+        ends = _whole_numbers(field, from_low, low), _whole_numbers(field, to_high, high)
         return ends[0] & ends[1] if sign == "=" else ends[0] | ends[1]
-    return _whole_numbers(column, kind, sign, high if sign in (">", "<=") else low)
+    return _whole_numbers(field, sign, high if sign in (">", "<=") else low)
 
 
 def _integer_ends(constant: SqlConstant) -> tuple[Decimal, Decimal]:
@@ -197,16 +199,16 @@ def _equal_to(double: float) -> tuple[Decimal, Decimal]:
     return Decimal(low + (float(low) != double)), Decimal(high - (float(high) != double))
 
 
-def _whole_numbers(column: str, kind: pa.DataType, sign: str, exact: Decimal) -> RowAndFileCondition:
-    if _is_among(kind, exact):
-        return _plain(column, sign, pa.scalar(int(exact), kind))
+def _whole_numbers(field: pa.Field, sign: str, exact: Decimal) -> RowAndFileCondition:
+    if _is_among(field.type, exact):
+        return _plain(field, sign, pa.scalar(int(exact), field.type))
     wide = pa.decimal128(2 * _INTEGER_DIGITS, _INTEGER_DIGITS)
-    rows = _OPERATIONS[sign](pc.field(column).cast(wide), pa.scalar(exact, wide))
+    rows = _OPERATIONS[sign](pc.field(field.name).cast(wide), pa.scalar(exact, wide))
     # Every whole number below or above a fraction is no further than the nearest one.
     near = math.floor(exact) if sign in ("<", "<=") else math.ceil(exact)
-    if not _is_among(kind, Decimal(near)) or sign in ("=", "!="):
-        return RowAndFileCondition(rows, may_be_valid(column))
-    return RowAndFileCondition(rows, may_compare(column, sign[0] + "=", pa.scalar(near, kind)))
+    if not _is_among(field.type, Decimal(near)) or sign in ("=", "!="):
+        return RowAndFileCondition(rows, may_be_valid(field.name))
+    return RowAndFileCondition(rows, may_compare(field.name, sign[0] + "=", pa.scalar(near, field.type)))
 
 
 def _is_among(kind: pa.DataType, exact: Decimal) -> bool:
@@ -215,18 +217,18 @@ def _is_among(kind: pa.DataType, exact: Decimal) -> bool:
     return exact == exact.to_integral_value() and -limit <= exact < limit
 
 
-def _floats(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-    field, double = pc.field(column), float(constant.text)
-    if pa.types.is_float64(kind):
-        rows, files = _plain(column, sign, pa.scalar(double, pa.float64()))
+def _floats(field: pa.Field, sign: str, constant: SqlConstant) -> RowAndFileCondition:
+    column, double = pc.field(field.name), float(constant.text)
+    if pa.types.is_float64(field.type):
+        rows, files = _plain(field, sign, pa.scalar(double, pa.float64()))
     elif float(_single(double)) == double:
-        rows, files = _plain(column, sign, pa.scalar(_single(double), pa.float32()))
+        rows, files = _plain(field, sign, pa.scalar(_single(double), pa.float32()))
     else:
         # Spark compares 32-bit floats with constants as doubles, also with whole numbers.
-        rows = _OPERATIONS[sign](field.cast(pa.float64()), pa.scalar(double, pa.float64()))
-        files = _near(column, sign, _single(double))
+        rows = _OPERATIONS[sign](column.cast(pa.float64()), pa.scalar(double, pa.float64()))
+        files = _near(field.name, sign, _single(double))
     # To Spark NaN is larger than every number.
-    return RowAndFileCondition(rows | pc.is_nan(field) if sign in (">", ">=") else rows, files)
+    return RowAndFileCondition(rows | pc.is_nan(column) if sign in (">", ">=") else rows, files)
 
 
 def _single(double: float) -> np.float32:
@@ -248,14 +250,14 @@ def _near(column: str, sign: str, near: np.float32) -> FileTest:
     return all_of(above, below) if sign == "=" else above if sign in (">", ">=") else below
 
 
-def _decimals(column: str, kind: pa.DataType, sign: str, constant: SqlConstant) -> RowAndFileCondition:
+def _decimals(field: pa.Field, sign: str, constant: SqlConstant) -> RowAndFileCondition:
     exact = _decimal(constant)
     try:
-        return _plain(column, sign, pa.scalar(exact, kind))
+        return _plain(field, sign, pa.scalar(exact, field.type))
     except pa.ArrowInvalid:
-        value = _in_wide(kind, exact)
-        rows = _OPERATIONS[sign](pc.field(column).cast(value.type), value)
-        return RowAndFileCondition(rows, may_be_valid(column))
+        value = _in_wide(field.type, exact)
+        rows = _OPERATIONS[sign](pc.field(field.name).cast(value.type), value)
+        return RowAndFileCondition(rows, may_be_valid(field.name))
 
 
 def _decimal(constant: SqlConstant) -> Decimal:

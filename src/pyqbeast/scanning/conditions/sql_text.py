@@ -15,15 +15,13 @@ import pyarrow as pa
 
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.stored_text import shown
+from pyqbeast.scanning.conditions import comparisons
 from pyqbeast.scanning.conditions.column_types import column_in
 from pyqbeast.scanning.conditions.comparisons import (
     MIRRORED,
     RowAndFileCondition,
     SqlConstant,
-    among,
-    compared,
     in_one_type,
-    null,
     padded,
 )
 
@@ -69,7 +67,7 @@ C_co = TypeVar("C_co", bound=_Joinable, covariant=True)
 
 
 class Comparisons(Protocol[C_co]):
-    """What the parts of a condition mean that joins and negations are made of."""
+    """What the parts of a condition mean that are joined and negated; of rows that is the module `comparisons`."""
 
     def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> C_co:
         """A column beside a constant: `=`, `!=`, `<`, `<=`, `>` or `>=`."""
@@ -83,38 +81,23 @@ class Comparisons(Protocol[C_co]):
         """A column that is one of some constants, or none where `negated`; and those to compare one by one."""
 
 
-class _OfRows:
-    """Conditions on rows, and on the files that hold them."""
-
-    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> RowAndFileCondition:
-        return compared(field.name, field.type, sign, constant)
-
-    def null(self, field: pa.Field, *, negated: bool) -> RowAndFileCondition:
-        return null(field.name, negated=negated)
-
-    def among(
-        self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
-    ) -> tuple[RowAndFileCondition | None, Sequence[SqlConstant]]:
-        return among(field.name, field.type, constants, negated=negated)
-
-
 def conditions_of_text(text: str, schema: pa.Schema) -> tuple[RowAndFileCondition, int]:
     """The condition for rows and the one for files, and how many comparisons they have; see `Predicate`.
 
     Raises InvalidInputError where the text is not understood, with the place.
     """
-    parser = _Parser(text, schema, _OfRows())
+    parser = _Parser(text, schema, comparisons)
     return parser.whole(), parser.comparisons
 
 
-def condition_of_text(text: str, schema: pa.Schema, comparisons: Comparisons[C]) -> C:
-    """A condition on the columns of a schema, made of other comparisons. Raises as `conditions_of_text`."""
-    return _Parser(text, schema, comparisons).whole()
+def condition_of_text(text: str, schema: pa.Schema, parts: Comparisons[C]) -> C:
+    """A condition on the columns of a schema, made of other parts. Raises as `conditions_of_text`."""
+    return _Parser(text, schema, parts).whole()
 
 
 def order_of_text(text: str, schema: pa.Schema) -> list[SortColumn]:
     """Columns to sort by: `mean DESC, day`. Raises as `conditions_of_text`."""
-    return _Parser(text, schema, _OfRows()).order()
+    return _Parser(text, schema, comparisons).order()
 
 
 class _Parser(Generic[C]):
