@@ -16,7 +16,7 @@ from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.comparisons import SqlConstant, is_double, typed_constant
-from pyqbeast.scanning.conditions.sql_text import SortColumn, condition_of_text, order_of_text
+from pyqbeast.scanning.conditions.sql_text import Joint, SortColumn, condition_of_text, order_of_text
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,8 @@ class Kept:
         keeps_some = having is not None or limit is not None
         check_names(request.groups, request.aggregates, keeps_some=keeps_some)
         estimates = pa.schema([(name, request.value_type(of)) for name, of in request.aggregates.items()])
-        condition = None
-        if having is not None:
-            condition = condition_of_text(having, estimates, _OfEstimates(request.aggregates)).condition
+        of_estimates = _OfEstimates(request.aggregates)
+        condition = None if having is None else condition_of_text(having, estimates, of_estimates)
         groups = [request.schema.field(name) for name in request.groups]
         order = [] if order_by is None else order_of_text(order_by, pa.schema([*groups, *estimates]))
         if limit is None:
@@ -63,32 +62,22 @@ class Kept:
         return cls(selection, order)
 
 
-@dataclass(frozen=True)
-class _OnEstimates:
-    """A condition that a parser joins with others."""
-
-    condition: Condition
-
-    def __and__(self, other: _OnEstimates) -> _OnEstimates:
-        return _OnEstimates(Junction("and", self.condition, other.condition))
-
-    def __or__(self, other: _OnEstimates) -> _OnEstimates:
-        return _OnEstimates(Junction("or", self.condition, other.condition))
-
-
 class _OfEstimates:
     """Comparisons of estimates with numbers; see `Comparisons`."""
 
     def __init__(self, aggregates: Mapping[str, Aggregate]) -> None:
         self._aggregates = aggregates
 
-    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> _OnEstimates:
+    def joined(self, joint: Joint, left: Condition, right: Condition) -> Condition:
+        return Junction(joint, left, right)
+
+    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> Condition:
         number, aggregate = _number(field, constant), self._aggregates[field.name]
         if sign == "!=":
-            return _OnEstimates(Negation(Comparison(aggregate, "=", number)))
-        return _OnEstimates(Comparison(aggregate, sign, number))
+            return Negation(Comparison(aggregate, "=", number))
+        return Comparison(aggregate, sign, number)
 
-    def null(self, field: pa.Field, *, negated: bool) -> _OnEstimates:
+    def null(self, field: pa.Field, *, negated: bool) -> Condition:
         raise InvalidInputError(f"having compares {field.name!r} with constants, not with NULL")
 
     def among(

@@ -62,6 +62,11 @@ class RowAndFileCondition(NamedTuple):
         return RowAndFileCondition(self.rows | other.rows, any_of(self.files, other.files))
 
 
+def joined(joint: str, left: RowAndFileCondition, right: RowAndFileCondition) -> RowAndFileCondition:
+    """Two conditions, both or, where the joint is `or`, at least one of which has to hold."""
+    return left | right if joint == "or" else left & right
+
+
 def padded(constant: SqlConstant, field: pa.Field) -> SqlConstant:
     """A constant as Spark compares it with a column: as long as the texts of a CHAR column, which end in blanks."""
     length = char_length(field)

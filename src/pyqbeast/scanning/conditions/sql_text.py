@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
-from operator import and_, or_
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from functools import partial, reduce
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -54,30 +53,26 @@ class SortColumn(NamedTuple):
         return self.ascending
 
 
-class _Joinable(Protocol):
-    """A condition that `&` and `|` join with others."""
-
-    def __and__(self, other: Any) -> Any: ...  # noqa: ANN401 (a condition of the same kind)
-
-    def __or__(self, other: Any) -> Any: ...  # noqa: ANN401
+C = TypeVar("C")
+#: How two conditions are joined.
+Joint = Literal["and", "or"]
 
 
-C = TypeVar("C", bound=_Joinable)
-C_co = TypeVar("C_co", bound=_Joinable, covariant=True)
+class Comparisons(Protocol[C]):
+    """What conditions are made of; those of rows by the module `comparisons`."""
 
+    def joined(self, joint: Joint, left: C, right: C) -> C:
+        """Two conditions, both or at least one of which has to hold."""
 
-class Comparisons(Protocol[C_co]):
-    """What the parts of a condition mean that are joined and negated; of rows that is the module `comparisons`."""
-
-    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> C_co:
+    def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> C:
         """A column beside a constant: `=`, `!=`, `<`, `<=`, `>` or `>=`."""
 
-    def null(self, field: pa.Field, *, negated: bool) -> C_co:
+    def null(self, field: pa.Field, *, negated: bool) -> C:
         """A column that is null, or is not where `negated`."""
 
     def among(
         self, field: pa.Field, constants: Sequence[SqlConstant], *, negated: bool
-    ) -> tuple[C_co | None, Sequence[SqlConstant]]:
+    ) -> tuple[C | None, Sequence[SqlConstant]]:
         """A column that is one of some constants, or none where `negated`; and those to compare one by one."""
 
 
@@ -114,7 +109,7 @@ class _Parser(Generic[C]):
     def whole(self) -> C:
         """The condition that the whole text is."""
         try:
-            found = self.either(negated=False)
+            found = self._either(negated=False)
         except RecursionError:
             raise InvalidInputError(f"the condition {shown(self._text)} is nested too deeply") from None
         self._expect_end("AND, OR or the end")
@@ -132,7 +127,7 @@ class _Parser(Generic[C]):
         self._expect_end("ASC, DESC, a comma or the end")
         return keys
 
-    def either(self, *, negated: bool) -> C:
+    def _either(self, *, negated: bool) -> C:
         return self._joined("OR", self._all, negated=negated)
 
     def _all(self, *, negated: bool) -> C:
@@ -142,15 +137,16 @@ class _Parser(Generic[C]):
         parts = [part(negated=negated)]
         while self._takes("word", word):
             parts.append(part(negated=negated))
-        is_or = (word == "OR") != negated
-        join: Callable[[C, C], C] = or_ if is_or else and_
-        return reduce(join, parts)
+        return self._join(parts, is_or=(word == "OR") != negated)
+
+    def _join(self, parts: Sequence[C], *, is_or: bool) -> C:
+        return reduce(partial(self._parts.joined, "or" if is_or else "and"), parts)
 
     def _one(self, *, negated: bool) -> C:
         if self._takes("word", "NOT"):
             return self._one(negated=not negated)
         if self._takes("sign", "("):
-            inner = self.either(negated=negated)
+            inner = self._either(negated=negated)
             self._expect("sign", ")")
             return inner
         if self._is_constant():
@@ -169,8 +165,7 @@ class _Parser(Generic[C]):
             low = self._compared_as_it_is(column, ">=", self._constant(), negated=negated)
             self._expect("word", "AND")
             high = self._compared_as_it_is(column, "<=", self._constant(), negated=negated)
-            join: Callable[[C, C], C] = or_ if negated else and_
-            return join(low, high)
+            return self._join([low, high], is_or=negated)
         if self._takes("word", "IN"):
             return self._among(column, negated=negated)
         if pa.types.is_boolean(self._schema.field(column).type) and self._peek().text not in _OPERATORS:
@@ -190,8 +185,7 @@ class _Parser(Generic[C]):
         if found is not None:
             self._count()
             parts.append(found)
-        join: Callable[[C, C], C] = and_ if negated else or_
-        return reduce(join, parts)
+        return self._join(parts, is_or=not negated)
 
     def _compared(self, column: str, operator: str, constant: SqlConstant, *, negated: bool) -> C:
         constant = padded(constant, self._schema.field(column))
