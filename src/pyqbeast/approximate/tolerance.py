@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -77,13 +77,13 @@ def tolerance(
         return _in_full(df, confidence)
     query = _taken_apart(df)
     if query.reads_nothing():
-        return _exact(query, confidence, ())
+        return _exact(df, query, confidence)
     rows = QueryRows(query)
     progress = Progress(rows, selection_of(query, rows.aggregates))
     with progress_line.line_while(df.sparkSession, _DOING):
         by_aggregate = read_until(progress, goal, limit, confidence)
     if by_aggregate is None:
-        return _exact(query, confidence, tuple(progress.readings))
+        return _exact(df, query, confidence, progress.readings)
     return _estimate(df, query, rows, progress, by_aggregate, confidence)
 
 
@@ -139,7 +139,7 @@ def refine(df: DataFrame, confidence: float = 0.95) -> Iterator[Estimate]:
     check_confidence(confidence)
     query = _taken_apart(df)
     if query.reads_nothing():
-        return iter([_exact(query, confidence, ())])
+        return iter([_exact(df, query, confidence)])
     return _refined(df, query, QueryRows(query), confidence)
 
 
@@ -150,13 +150,13 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
         while progress.fraction < 1:
             step = refining_step(progress)
             if must_run_in_full(progress, step):
-                yield _exact(query, confidence, tuple(progress.readings))
+                yield _exact(df, query, confidence, progress.readings)
                 return
             with progress_line.line_while(df.sparkSession, _DOING):
                 progress.read(step)
             by_aggregate = progress.estimates(confidence)
             if progress.overflows or (step.exact and not progress.is_mergeable):
-                yield _exact(query, confidence, tuple(progress.readings))
+                yield _exact(df, query, confidence, progress.readings)
                 return
             yield _estimate(df, query, rows, progress, by_aggregate, confidence)
 
@@ -178,37 +178,21 @@ def _taken_apart(df: DataFrame) -> AggregateQuery:
 def _in_full(df: DataFrame, confidence: float) -> Estimate:
     """Runs any query in full. A query that cannot be estimated gets no bounds beside its columns."""
     try:
-        return _exact(_taken_apart(df), confidence, ())
+        return _exact(df, _taken_apart(df), confidence)
     except UnsupportedError:
-        answer, cost = exact_answer(df, None)
-        return _of_all_rows(answer, (), cost, confidence, {})
+        return _exact(df, None, confidence)
 
 
-def _exact(query: AggregateQuery, confidence: float, readings: tuple[Reading, ...]) -> Estimate:
-    """The query run as it was asked, after whatever was read before."""
-    exact = query.exact()
-    with progress_line.line_while(exact.sparkSession, "answering exactly"):
-        answer, cost = exact_answer(exact, query)
-    worth = {
-        name: WORTH[Status.EXACT] for name, ordinal in query.result if query.outputs[ordinal].group is None
-    }
-    is_grouped = any(output.group is not None for output in query.outputs)
-    groups = Completeness(complete=True) if is_grouped else None
-    return _of_all_rows(
-        answer, readings, cost, confidence, worth, groups, Choice() if query.keeps_some else None
-    )
-
-
-def _of_all_rows(
-    answer: DataFrame,
-    readings: tuple[Reading, ...],
-    cost: int,
-    confidence: float,
-    worth: Mapping[str, str],
-    groups: Completeness | None = None,
-    chosen: Choice | None = None,
+def _exact(
+    df: DataFrame, query: AggregateQuery | None, confidence: float, readings: Sequence[Reading] = ()
 ) -> Estimate:
+    """A query run as it was asked, after whatever was read before; `query` is None where it cannot be taken apart."""
+    asked = df if query is None else query.exact()
+    with progress_line.line_while(asked.sparkSession, "answering exactly"):
+        answer, cost = exact_answer(asked, query)
     steps = (*readings, Reading(0.0, 1.0, cost))
+    groups = [] if query is None else [output.group for output in query.outputs]
+    shown = [] if query is None else query.result
     return Estimate(
         df=answer,
         fraction=1.0,
@@ -217,9 +201,9 @@ def _of_all_rows(
         exact_bytes=cost,
         steps=steps,
         confidence=confidence,
-        worth=worth,
-        groups=groups,
-        choice=chosen,
+        worth={name: WORTH[Status.EXACT] for name, ordinal in shown if groups[ordinal] is None},
+        groups=Completeness(complete=True) if any(group is not None for group in groups) else None,
+        choice=Choice() if query is not None and query.keeps_some else None,
     )
 
 
