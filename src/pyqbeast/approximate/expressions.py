@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from pyspark.sql import types as T
 
-#: Of a decimal.
-MOST_DIGITS = 38
-
 
 def number_of(column: str, data_type: T.DataType, kind: str) -> str | None:
     """The number that stands for a value: days since 1970 for a date, microseconds for a timestamp.

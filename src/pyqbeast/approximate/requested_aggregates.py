@@ -20,12 +20,13 @@ from pyqbeast.approximate.estimate import (
 from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
     MORE_PLACES,
+    MOST_DIGITS,
     ROUNDED,
     NumberLimits,
     averages_as_doubles,
     exact_below,
 )
-from pyqbeast.approximate.expressions import MOST_DIGITS, number_of, when
+from pyqbeast.approximate.expressions import number_of, when
 from pyqbeast.bridge.aggregate_query import AggregateQuery, OutputColumn, TableColumn
 from pyqbeast.core.errors import UnsupportedError
 

@@ -15,6 +15,7 @@ from pyqbeast.approximate.estimate.formulas import COUNTS
 from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
     MORE_PLACES,
+    MOST_DIGITS,
     ROUNDED,
     NumberLimits,
     averages_as_doubles,
@@ -45,8 +46,6 @@ KIND_OF_FUNCTION = {
     "percentile_approx": "percentile",
     "approx_percentile": "percentile",
 }
-#: An average of decimals has so many places at the most.
-_MOST_PLACES = 38
 #: Stands for whole rows where they are counted.
 ALL = "*"
 
@@ -138,7 +137,7 @@ class Request:
     def places(self, aggregate: Aggregate) -> int:
         """The decimal places of an aggregate that has an `exact_column`: 0 for whole numbers."""
         scale: int = getattr(self.sources[aggregate.columns[0]].type, "scale", 0)
-        return min(scale + MORE_PLACES, _MOST_PLACES) if aggregate.kind == "avg" else scale
+        return min(scale + MORE_PLACES, MOST_DIGITS) if aggregate.kind == "avg" else scale
 
     def _is_of_doubles(self, aggregate: Aggregate) -> bool:
         """Whether Spark computes an average of decimals as doubles."""

@@ -30,6 +30,8 @@ _UNSURE = 2.0**-44
 _NO_HALF = 2.0**-10
 #: Doubles hold 10 to so many, and no larger power of 10.
 _HELD_PLACES = 22
+#: A decimal of Spark's has so many digits at the most.
+MOST_DIGITS = 38
 #: An average of decimals has so many places more than these.
 MORE_PLACES = 4
 #: Decimals of so many digits at the most are averaged by Spark as doubles: it divides their sum in units of the last
