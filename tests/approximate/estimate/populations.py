@@ -214,6 +214,19 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
         yield sums.cumsum(axis=1), seen
 
 
+def one_group(requested, **columns) -> State:
+    """The state of some columns' rows, each of which has a key of its own."""
+    values = {name: np.asarray(column, dtype=float) for name, column in columns.items()}
+    axes, rows = axes_for(requested), len(next(iter(values.values())))
+    sums = np.ones((rows, len(axes.moments)))
+    for at, moment in enumerate(axes.moments):
+        for column, power in zip(moment.columns, moment.powers, strict=True):
+            sums[:, at] *= values[column] ** power
+    ends = np.stack([values[column] for column in axes.columns], axis=1)
+    buckets = np.random.default_rng(0).integers(0, axes.buckets, rows)
+    return State.from_rows(axes, [()] * rows, buckets, sums, ends, ends)
+
+
 def as_state(sums, spans=None) -> State:
     """A state whose groups are repetitions, of sums [repetition, bucket, moment]."""
     empty = State.empty(AXES, [(i,) for i in range(len(sums))])

@@ -36,6 +36,7 @@ from pyqbeast.approximate.estimate.combination import (
 from pyqbeast.approximate.estimate.estimates import is_null
 from pyqbeast.approximate.estimate.part_sums import PartSums
 from pyqbeast.approximate.estimate.rounding import exact_below
+from tests.approximate.estimate.populations import one_group
 
 MEAN = Aggregate("avg", ("a",))
 SUM_A, SUM_B, COUNT = Aggregate("sum", ("a",)), Aggregate("sum", ("b",)), Aggregate("count")
@@ -108,17 +109,7 @@ def test_products_move_a_term_by_no_more_than_is_said_beyond_its_slopes(
 
 
 def sample(a, b, requested):
-    """One group; every row has a key of its own."""
-    values = {"a": np.asarray(a, dtype=float), "b": np.asarray(b, dtype=float)}
-    axes = axes_for(requested)
-    sums = np.ones((len(a), len(axes.moments)))
-    for at, moment in enumerate(axes.moments):
-        for column, power in zip(moment.columns, moment.powers, strict=True):
-            sums[:, at] *= values[column] ** power
-    ends = np.stack([values[column] for column in axes.columns], axis=1)
-    return State.from_rows(
-        axes, [()] * len(a), np.random.default_rng(0).integers(0, 128, len(a)), sums, ends, ends
-    )
+    return one_group(requested, a=a, b=b)
 
 
 A, B = np.random.default_rng(4).uniform(1, 3, (2, 3_000))

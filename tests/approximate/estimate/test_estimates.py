@@ -25,24 +25,16 @@ from pyqbeast.approximate.estimate.interval import bounds_of_few
 from pyqbeast.approximate.estimate.selection import Comparison, Selection, verdict_of
 from pyqbeast.approximate.estimate.stopping import met, wanted
 from pyqbeast.core.errors import InvalidInputError
+from tests.approximate.estimate.populations import one_group
 
 AVG, COUNT, SD = Aggregate("avg", ("y",)), Aggregate("count"), Aggregate("stddev_samp", ("y",))
 LARGEST, SMALLEST = Aggregate("max", ("y",)), Aggregate("min", ("y",))
 ALL = [AVG, COUNT, SD, LARGEST, SMALLEST, Aggregate("count_if", ("c",))]
 
 
-def sample(y, axes=None):
-    """One group; every row has a key of its own. `c` is whether y is above 0."""
-    axes = axes or axes_for(ALL)
-    y = np.asarray(y, dtype=float)
-    terms = {"y": y, "c": (y > 0).astype(float)}
-    sums = np.ones((len(y), len(axes.moments)))
-    for at, moment in enumerate(axes.moments):
-        for column, power in zip(moment.columns, moment.powers, strict=True):
-            sums[:, at] *= terms[column] ** power
-    ends = np.stack([terms[column] for column in axes.columns], axis=1)
-    buckets = np.random.default_rng(0).integers(0, 128, len(y))
-    return State.from_rows(axes, [()] * len(y), buckets, sums, ends, ends)
+def sample(y, requested=ALL):
+    """Rows of one group. `c` is whether y is above 0."""
+    return one_group(requested, y=y, c=np.asarray(y) > 0)
 
 
 Y = np.random.default_rng(4).normal(10, 2, 3_000)
@@ -276,7 +268,7 @@ def test_more_confidence_is_wider_and_more_data_narrower():
 def test_bounds_have_the_scale_of_the_values(magnitude):
     """Powers of small and of large values are beyond what doubles hold."""
     y = np.random.default_rng(6).lognormal(0, 1, 300)
-    unit, found = (estimate(sample(y * by, axes_for([AVG])), AVG, 0.1) for by in (1.0, 2.0**magnitude))
+    unit, found = (estimate(sample(y * by, [AVG]), AVG, 0.1) for by in (1.0, 2.0**magnitude))
     for end in ("low", "value", "high"):
         expected = np.ldexp(getattr(unit, end)[0], magnitude)
         assert getattr(found, end)[0] == pytest.approx(expected, rel=1e-9, abs=0)
