@@ -14,7 +14,7 @@ import pytest
 import pyqbeast
 from pyqbeast.core.errors import FormatError
 from pyqbeast.polars import scan_table
-from pyqbeast.scanning.conditions.column_types import StoredFields, conformed, has_ids
+from pyqbeast.scanning.conditions.stored_columns import StoredFields, conformed, has_ids
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import fields_of, indexed_add, metadata
 

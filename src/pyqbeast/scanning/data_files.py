@@ -20,15 +20,9 @@ from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.arrays import mask_array
-from pyqbeast.scanning.conditions.column_types import (
-    Field,
-    StoredFields,
-    column_type,
-    conformed,
-    has_ids,
-    is_padded,
-)
+from pyqbeast.scanning.conditions.column_types import Field, column_type, is_padded
 from pyqbeast.scanning.conditions.predicate import Predicate
+from pyqbeast.scanning.conditions.stored_columns import StoredFields, conformed, has_ids
 from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 
 #: Rows that are handled at once, at the most.

@@ -14,9 +14,10 @@ from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.read_ahead import is_local, read_each
-from pyqbeast.scanning.conditions.column_types import StoredFields, is_padded
+from pyqbeast.scanning.conditions.column_types import is_padded
 from pyqbeast.scanning.conditions.file_bounds import BoundsOfFiles
 from pyqbeast.scanning.conditions.predicate import Predicate
+from pyqbeast.scanning.conditions.stored_columns import StoredFields
 from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.scanning.old_calendar import has_old_calendar
 

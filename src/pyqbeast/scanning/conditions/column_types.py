@@ -1,17 +1,15 @@
-"""Columns of a table as Arrow knows them: their types, and what files hold turned into these types."""
+"""Columns of a table as Arrow knows them: their types, and what conditions have to know of them besides."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
-from pyqbeast.core.format.hashed_layout import COLUMN_ID, name_in_files, type_changes
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
+from pyqbeast.core.format.hashed_layout import type_changes
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.format.stored_text import shown
 
@@ -33,7 +31,6 @@ _ATOMIC = {
     "void": pa.null(),
 }
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
-_PARQUET_ID = b"PARQUET:field_id"
 #: Where Spark notes that a text column is CHAR or VARCHAR.
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 #: Where Spark notes the collations of texts.
@@ -43,7 +40,7 @@ _WAS_FLOAT = b"was float"
 _CHAR_LENGTH = re.compile(r"char\((\d{1,9})\)")
 _CHAR_INSIDE = re.compile(r"(?<!var)char\(")
 #: Where `unpadded` notes the name of the column whose texts it is about.
-_UNPADDED = "texts of"
+UNPADDED = "texts of"
 
 
 def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JSON value)
@@ -66,7 +63,7 @@ def arrow_type(stored: Any, column: str) -> pa.DataType:  # noqa: ANN401 (any JS
 def column_type(field: Field) -> pa.DataType:
     """The Arrow type of a column. Raises UnsupportedError, naming it, where a scan cannot read it."""
     declared = _declared(field)
-    if _char_length(field) is None and _CHAR_INSIDE.search(declared):
+    if declared_char_length(field) is None and _CHAR_INSIDE.search(declared):
         raise UnsupportedError(
             f"column {field['name']!r} has type {declared}, where Spark pads texts as it reads them: a scan cannot; "
             "leave it out"
@@ -76,7 +73,7 @@ def column_type(field: Field) -> pa.DataType:
 
 def arrow_field(field: Field) -> pa.Field:
     """A column as conditions see it: its type, how long its texts are where they are padded, whether it was float."""
-    length = _char_length(field)
+    length = declared_char_length(field)
     noted = {} if length is None else {_CHAR.encode(): str(length).encode()}
     if any(change.get("fromType") == "float" for change in type_changes(field.get("metadata"))):
         noted[_WAS_FLOAT] = b"true"
@@ -139,19 +136,6 @@ def column_in(schema: pa.Schema, name: Any) -> str:  # noqa: ANN401 (what a call
     )
 
 
-def conformed(held: pa.Array, field: Field, mapping: str) -> pa.Array:
-    """The values of a column as the table has them today.
-
-    Args:
-        held: the values that a file holds.
-        field: the column in the JSON of the schema.
-        mapping: how files name fields: `none`, `name` or `id`.
-    """
-    values = _conformed(held, field["type"], mapping, field["name"])
-    length = _char_length(field)
-    return values if length is None else pc.utf8_rpad(values, length)
-
-
 def is_collated(field: Field) -> bool:
     """Whether Spark compares texts of a column, or in it, otherwise than by their bytes."""
     return bool((field.get("metadata") or {}).get(_COLLATIONS))
@@ -159,7 +143,7 @@ def is_collated(field: Field) -> bool:
 
 def is_padded(field: Field) -> bool:
     """Whether the texts of a column get blanks at their end when they are read."""
-    return _char_length(field) is not None
+    return declared_char_length(field) is not None
 
 
 def unpadded(field: Field) -> Field:
@@ -167,10 +151,11 @@ def unpadded(field: Field) -> Field:
     if not is_padded(field):
         return field
     metadata = {name: value for name, value in field["metadata"].items() if name != _CHAR}
-    return {**field, "name": "\0" + field["name"], "metadata": {**metadata, _UNPADDED: field["name"]}}
+    return {**field, "name": "\0" + field["name"], "metadata": {**metadata, UNPADDED: field["name"]}}
 
 
-def _char_length(field: Field) -> int | None:
+def declared_char_length(field: Field) -> int | None:
+    """How long all texts of a column in the JSON of a schema are; None for one whose texts are as they are stored."""
     length = _CHAR_LENGTH.fullmatch(_declared(field))
     return int(length[1]) if length else None
 
@@ -178,181 +163,3 @@ def _char_length(field: Field) -> int | None:
 def _declared(field: Field) -> str:
     """The type of a column as its table was declared, if there is CHAR or VARCHAR in it; else empty."""
     return str((field.get("metadata") or {}).get(_CHAR, ""))
-
-
-class StoredFields:
-    """Which of the fields of a file, or of a struct in it, holds a column. There may be thousands of both.
-
-    Args:
-        stored: the fields.
-        mapping: how files name fields: `none`, `name` or `id`.
-    """
-
-    def __init__(self, stored: Sequence[pa.Field], mapping: str) -> None:
-        self._mapping = mapping
-        if mapping == "id":
-            keys = ((each.metadata or {}).get(_PARQUET_ID) for each in stored)
-            self._places = _first_places(keys)
-        else:
-            self._places = _first_places(each.name for each in stored)
-            # Delta's names differ by more than their case, and other writers may have changed it.
-            self._places_of_any_case = _first_places(each.name.lower() for each in stored)
-
-    def find(self, field: Field) -> int | None:
-        """The place of a column in the JSON of the schema; None if no field holds it."""
-        metadata = field.get("metadata") or {}
-        if self._mapping == "id":
-            return self._places.get(str(metadata.get(COLUMN_ID)).encode())
-        name = name_in_files(str(metadata.get(_UNPADDED, field["name"])), metadata, self._mapping)
-        return self._places.get(name, self._places_of_any_case.get(name.lower()))
-
-
-def _first_places(keys: Iterable[Any]) -> dict[Any, int]:
-    """The place of the first of each of some keys."""
-    places: dict[Any, int] = {}
-    for at, key in enumerate(keys):
-        places.setdefault(key, at)
-    return places
-
-
-def has_ids(stored: Iterable[pa.Field]) -> bool:
-    """Whether any of the fields of a file has an id, or one inside them."""
-    return any(_PARQUET_ID in (each.metadata or {}) or has_ids(_inner_fields(each.type)) for each in stored)
-
-
-def _inner_fields(kind: pa.DataType) -> Iterable[pa.Field]:
-    if pa.types.is_struct(kind):
-        return list(kind)
-    if pa.types.is_map(kind):
-        return [kind.key_field, kind.item_field]
-    return [kind.value_field] if _is_some_list(kind) else []
-
-
-def _is_some_list(kind: pa.DataType) -> bool:
-    """Whether a type is one of lists, of the kind that tables have or of another that files may name."""
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, _is_list_view)
-    return any(test(kind) for test in tests)
-
-
-def _is_list_view(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
-
-
-def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Array:  # noqa: ANN401 (any JSON value)
-    wanted = arrow_type(stored, column)
-    if pa.types.is_struct(wanted) and pa.types.is_struct(held.type):
-        parts = []
-        fields = StoredFields([held.type.field(i) for i in range(held.type.num_fields)], mapping)
-        for field in stored["fields"]:
-            at = fields.find(field)
-            part_type = arrow_type(field["type"], column)
-            parts.append(
-                pa.nulls(len(held), part_type)
-                if at is None
-                else _conformed(held.field(at), field["type"], mapping, column)
-            )
-        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=held.is_null())
-    if pa.types.is_list(wanted) and _is_some_list(held.type):
-        # A cast of the whole would find the fields of structs inside by names that the file does not have.
-        held = _plain_lists(held)
-        values = _conformed(held.values, stored["elementType"], mapping, column)
-        return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held, column))
-    if pa.types.is_map(wanted) and pa.types.is_map(held.type):
-        keys = _conformed(held.keys, stored["keyType"], mapping, column)
-        items = _conformed(held.items, stored["valueType"], mapping, column)
-        return pa.MapArray.from_arrays(held.offsets, keys, items, type=wanted, mask=_mask(held, column))
-    if pa.types.is_nested(wanted) and not pa.types.is_null(held.type):
-        raise FormatError(f"column {column!r} is {held.type} in the file and {wanted} in the table")
-    return _cast(held, wanted, column)
-
-
-def _plain_lists(held: pa.Array) -> pa.Array:
-    """Lists of any kind as lists of the kind that tables have, with the same values inside."""
-    kind = pa.list_(held.type.value_field)
-    if not _is_list_view(held.type):
-        return held.cast(kind)
-    # Arrow's own cast of views of structs loses values behind a null.
-    lengths = pc.fill_null(held.value_lengths(), 0).to_numpy(zero_copy_only=False)
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, held.flatten(), type=kind, mask=held.is_null())
-
-
-def _mask(held: pa.Array, column: str) -> pa.Array | None:
-    """Which lists are null. Arrow takes no mask for an array that is a slice of another."""
-    if not held.null_count:
-        return None
-    if held.offset:
-        raise UnsupportedError(
-            f"a scan cannot read the nulls among the lists of column {column!r}; leave the column out by `select`"
-        )
-    return held.is_null()
-
-
-def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
-    if isinstance(held.type, pa.BaseExtensionType):
-        held = held.storage
-    if pa.types.is_dictionary(held.type):
-        held = held.dictionary_decode()
-    if held.type == wanted:
-        return held
-    why = ""
-    try:
-        if pa.types.is_timestamp(wanted) and _is_moment(held.type, wanted):
-            # Nanoseconds without a zone may be those of INT96, which Spark cuts to the microsecond before.
-            if held.type == pa.timestamp("ns"):
-                held = _in_microseconds(held)
-            return held.cast(pa.timestamp("us", held.type.tz)).view(wanted)
-        if _keeps_values(held.type, wanted):
-            return held.cast(wanted)
-    except pa.ArrowException as error:
-        why = f": {error}"
-    raise FormatError(
-        f"column {column!r} is {held.type} in the file and {wanted} in the table{why}; leave the column out by "
-        "select, or write the file's rows anew with the table's type"
-    )
-
-
-def _in_microseconds(held: pa.Array) -> pa.Array:
-    """Moments in nanoseconds, cut to microseconds. Arrow's own floor takes the first of them for the last of all."""
-    nanoseconds = held.view(pa.int64())
-    towards_1970 = pc.divide(nanoseconds, 1_000)
-    is_later = pc.greater(pc.multiply(towards_1970, 1_000), nanoseconds)
-    return pc.subtract(towards_1970, is_later.cast(pa.int64())).view(pa.timestamp("us"))
-
-
-def _is_moment(held: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether timestamps of one type are moments of the other. Spark takes no instants for local times."""
-    return bool(pa.types.is_timestamp(held)) and (wanted.tz is not None or held.tz is None)
-
-
-def _keeps_values(held: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a checked cast keeps what values mean: what Delta calls a wider type, and other forms of one type.
-
-    Arrow would also make truths, days and numbers of what is none, and infinities of large doubles.
-    """
-    if pa.types.is_null(held):
-        return True
-    if pa.types.is_integer(held):
-        kinds = (pa.types.is_integer, pa.types.is_float64, pa.types.is_decimal)
-        return any(is_kind(wanted) for is_kind in kinds)
-    if pa.types.is_floating(held):
-        return bool(pa.types.is_floating(wanted)) and held.bit_width <= wanted.bit_width
-    if pa.types.is_decimal(held):
-        return bool(pa.types.is_decimal(wanted))
-    if pa.types.is_date(held):
-        return bool(pa.types.is_date(wanted)) or (pa.types.is_timestamp(wanted) and wanted.tz is None)
-    return _is_bytes(held) and _is_bytes(wanted)
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    """Whether values are texts or bytes, which Parquet tells apart by a note that not every writer makes."""
-    kinds = (
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-        pa.types.is_binary_view,
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-    )
-    return any(is_kind(kind) for is_kind in kinds)
