@@ -281,7 +281,7 @@ def test_not_a_number_is_never_answered_from_a_sample():
 
 @pytest.mark.parametrize(
     ("kind", "columns", "p"),
-    [("corr", ("y",), None), ("sum", (), None), ("avg", ("y",), 0.5)]
+    [("corr", ("y",), None), ("sum", (), None), ("avg", ("y",), 0.5), ("avg", ("y",), 1.5)]
     + [("percentile", ("y",), p) for p in (None, 1.5)],
 )
 def test_what_cannot_be_estimated_is_refused(kind, columns, p):

@@ -9,6 +9,9 @@ from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.state import Moment
 from pyqbeast.core.errors import InvalidInputError
 
+#: How many columns some kinds take, and what is said of it.
+_COLUMNS = {"count": ((0, 1), "a column or none"), "corr": ((2,), "two columns")}
+
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -28,20 +31,13 @@ class Aggregate:
     one_per_key: bool = False
 
     def __post_init__(self) -> None:
-        wanted = (0, 1) if self.kind == "count" else (2,) if self.kind == "corr" else (1,)
+        wanted, told = _COLUMNS.get(self.kind, ((1,), "one column"))
         if len(self.columns) not in wanted and not (self.kind == "count_distinct" and self.columns):
-            taken = (
-                "a column or none"
-                if self.kind == "count"
-                else "two columns"
-                if wanted == (2,)
-                else "one column"
-            )
-            raise InvalidInputError(f"{self.kind} takes {taken}, not {len(self.columns)}")
-        if (self.kind == "percentile") != (self.p is not None and 0 <= self.p <= 1):
-            if self.kind == "percentile":
-                raise InvalidInputError(f"a percentile takes a share from 0 to 1, not {self.p}")
+            raise InvalidInputError(f"{self.kind} takes {told}, not {len(self.columns)}")
+        if self.kind != "percentile" and self.p is not None:
             raise InvalidInputError(f"{self.kind} takes no share, as a percentile does")
+        if self.kind == "percentile" and (self.p is None or not 0 <= self.p <= 1):
+            raise InvalidInputError(f"a percentile takes a share from 0 to 1, not {self.p}")
 
     @property
     def moments(self) -> tuple[Moment, ...]:
