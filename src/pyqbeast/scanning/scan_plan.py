@@ -87,15 +87,5 @@ def plan_files(
             return "all rows are too heavy for the sample"
         return "no row meets the condition, by the bounds of its columns" if file.path in ruled_out else None
 
-    return ScanPlan(
-        index.snapshot.version,
-        tuple(
-            ScannedFile(
-                file.path,
-                file.size,
-                file.rows,
-                skipped(file),
-            )
-            for file in index.files
-        ),
-    )
+    files = (ScannedFile(file.path, file.size, file.rows, skipped(file)) for file in index.files)
+    return ScanPlan(index.snapshot.version, tuple(files))

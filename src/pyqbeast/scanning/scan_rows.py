@@ -200,13 +200,15 @@ class ScanRows:
 
     def read(self, step: Step, axes: StateAxes) -> State:
         """See `RowReader`. The rows of a first step with percentiles are in memory at once."""
-        parts = self._rows(step)
-        percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
-        if percentiles and self._thresholds is None:
-            pilot = list(parts)
-            self._thresholds = {each: self._grid_of_pilot(pilot, each) for each in percentiles}
-            return self._sums(pilot, axes)
+        parts: Iterable[Rows] = self._rows(step)
+        if self._percentiles and self._thresholds is None:
+            parts = pilot = list(parts)
+            self._thresholds = {each: self._grid_of_pilot(pilot, each) for each in self._percentiles}
         return self._sums(parts, axes)
+
+    @property
+    def _percentiles(self) -> list[Aggregate]:
+        return [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
 
     def grid(self, aggregate: Aggregate, groups: Sequence[Group]) -> FloatArray | None:
         """See `RowReader`."""
@@ -216,13 +218,13 @@ class ScanRows:
 
     def read_all(self) -> AllRows:
         """The exact values of all rows. The values of percentiles are in memory at once."""
-        others = [each for each in self.requested if each.kind != "percentile"]
-        percentiles = [each for each in dict.fromkeys(self.requested) if each.kind == "percentile"]
+        percentiles = self._percentiles
+        others = [each for each in dict.fromkeys(self.requested) if each not in percentiles]
         counts = [Aggregate("count", each.columns) for each in percentiles]
         axes = axes_for([*others, *counts], BUCKETS_OF_ALL)
-        varying = [each for each in dict.fromkeys(others) if each.kind in SPREADS]
+        varying = [each for each in others if each.kind in SPREADS]
         spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
-        column_of = {each: self._request.exact_column(each) for each in dict.fromkeys(others)}
+        column_of = {each: self._request.exact_column(each) for each in others}
         exact = {
             name: ExactNumbers(
                 self._request.schema.field(name).type,
