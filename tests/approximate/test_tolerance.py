@@ -15,12 +15,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError, bridge
-from pyqbeast.approximate.estimate import Step
-from pyqbeast.approximate.query_rows import QueryRows
-from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.format.constants import WEIGHT_MIN
-from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.bounds import SURE, answers, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, rows_2d, save
@@ -211,19 +206,6 @@ def test_arithmetic_over_aggregates(spark, table):
         "rows_of_a_table) SELECT one - every AS apart, 1 - one / every AS relative FROM sums ORDER BY 2 * n"
     )
     assert assert_holds(pyqbeast.tolerance(above, 0.05, SURE, relative=False), above) == 2
-
-
-def test_second_moments(table):
-    query = table.agg(
-        F.stddev("b").alias("sd"), F.var_pop("a").alias("v"), F.corr("skewed", "holes").alias("r")
-    )
-    truth = query.first()
-    progress, threshold = Progress(QueryRows(AggregateQuery(query))), WeightScale().threshold(0.2)
-    progress.read(Step(WEIGHT_MIN, threshold, 0, 0.2))
-    progress.read(Step(threshold, WeightScale().threshold(0.4), 0, 0.4))
-    for name, found in zip(("sd", "v", "r"), progress.estimates(SURE).values(), strict=True):
-        assert found.low[0] < truth[name] < found.high[0], name
-        assert found.high[0] - found.low[0] < 0.05 * max(1, truth[name])
 
 
 def test_a_correlation_leaves_out_rows_without_one_of_its_values(table):
@@ -432,18 +414,7 @@ def test_exact_on_request_takes_any_query(table):
     assert plain.df.first().asDict() == {"m": "name 99", "m_low": "name 99", "m_high": "name 99"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"error": 0}, "error"),
-        ({"error": -0.1}, "error"),
-        ({"error": math.nan}, "error"),
-        ({"error": 1.5}, "relative=False"),
-        ({"confidence": 1.0}, "confidence"),
-        ({"confidence": 95}, "confidence"),
-        ({"confidence": 0.1}, "confidence"),
-    ],
-)
-def test_numbers_out_of_range_are_errors(table, arguments, reason):
-    with pytest.raises(InvalidInputError, match=reason):
+@pytest.mark.parametrize("arguments", [{"error": 0}, {"confidence": 1.0}])
+def test_numbers_out_of_range_are_errors(table, arguments):
+    with pytest.raises(InvalidInputError, match=f"{next(iter(arguments))} has to be"):
         pyqbeast.tolerance(table.agg(F.avg("b")), **arguments)

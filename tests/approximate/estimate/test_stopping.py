@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyqbeast.approximate.estimate import Aggregate, Estimates, Goal, Status
+from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.stopping import goal_within, met, pilot_keys, wanted_fractions
 from pyqbeast.core.errors import InvalidInputError
@@ -112,6 +113,12 @@ def test_the_pilot_holds_what_the_neediest_aggregate_needs():
 def test_a_size_of_groups_is_checked_beside_a_budget_too(limit, size):
     with pytest.raises(InvalidInputError, match="smallest_group is the number of rows"):
         goal_within(None, limit, relative=True, smallest_group=size)
+
+
+@pytest.mark.parametrize("confidence", [1.0, 95, 0.1, float("nan"), "0.9", True])
+def test_a_confidence_is_a_share_that_bounds_can_hold_with(confidence):
+    with pytest.raises(InvalidInputError, match="confidence has to be from"):
+        check_confidence(confidence)
 
 
 @pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])

@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import json
 import math
-import subprocess
 import sys
 
 import numpy as np
@@ -448,17 +447,6 @@ def test_the_bounds_hold_as_often_as_they_say(tmp_path):
         for name, value in right.items():
             held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
     assert all(86 <= count < repetitions for count in held.values()), held
-
-
-@pytest.mark.slow
-def test_no_spark(table):
-    script = (
-        "import sys; sys.modules.update(pyspark=None, py4j=None)\n"
-        "import pyqbeast\n"
-        f"print(pyqbeast.scan({str(table)!r}).tolerance({{'m': ('x', 'avg')}}, error=0.1))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "m_low" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(
