@@ -162,7 +162,7 @@ def test_a_correlation_of_rows_that_lie_on_a_line_is_upset_by_few_others():
 
 
 def test_one_row_does_not_move_two_positive_sums_apart_by_both():
-    """It moves their difference by the larger one, where what it moves each by were added up."""
+    """It moves their difference by the larger move, and not by the sum of both."""
     state = sample(A, B, [A_LESS_B, RATIO])
     for requested, expected in ((A_LESS_B, 3.0), (RATIO, 3.0 / B.sum())):
         sums = PartSums(state, requested)

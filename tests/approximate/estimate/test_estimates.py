@@ -118,7 +118,7 @@ def test_bounds_of_counts_do_not_begin_where_the_sample_has_made_them_large():
 @pytest.mark.parametrize("is_listed", [True, False])
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995])
 def test_bounds_of_few_keys_hold_where_most_rows_were_read(fraction, is_listed):
-    """By the binomial distribution itself: those of 12 keys held in 89 %, of which 0.99 were read."""
+    """By the binomial distribution itself. From one whole number to the next the bounds of a few keys may be narrow."""
     for keys in (1, 2, 3, 7, 12, 27, 32, 49, 60, 85, 109):
         seen = np.arange(int(is_listed), keys + 1)
         chances = np.array([math.comb(keys, n) * fraction**n * (1 - fraction) ** (keys - n) for n in seen])
@@ -140,7 +140,7 @@ def test_bounds_of_few_keys_hold_where_most_rows_were_read(fraction, is_listed):
     ids=["one row each", "few of each", "a tenth", "of all sizes"],
 )
 def test_bounds_of_counts_allow_for_groups_being_listed_where_they_are_seen(sizes, fraction):
-    """The rows in the sample made a group of 1 row one of 25 at the least, and `count(*) > 1` sure."""
+    """Of groups of one row each those are listed of which the sample has the row, and it must not count for many."""
     rng = np.random.default_rng(3)
     seen = rng.binomial(sizes, fraction)
     sizes, seen = sizes[seen > 0], seen[seen > 0]

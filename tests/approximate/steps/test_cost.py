@@ -122,7 +122,7 @@ def test_an_average_of_decimals_is_read_on_where_its_sums_tell_it():
     assert 1_000 < progress.bytes_read <= 5_000
 
 
-def test_an_average_whose_sums_doubles_do_not_hold_costs_no_more_than_before():
+def test_an_average_whose_sums_doubles_do_not_hold_costs_no_more_than_the_query():
     price = 1e12 + np.round(np.random.default_rng(3).uniform(0, 10, 60_000), 2)
     columns = {"price": price, "x": price}
     progress = Progress(HeldRows((SPREAD, MEAN), columns, limits=TOLD))

@@ -212,8 +212,8 @@ def with_wide_tails(found: Estimates, confidence: float, key_rows: float | None)
 
     What the corrections for skewness leave grows in the tails with the sixth power of the normal quantile, and falls
     with the keys. So bounds of few keys are wider by the sixth root of what they lack of these. Averages of lognormal
-    values with the deviation 1.5 then miss about as often as is said, where they missed up to ten times as often; those
-    of tamer values less often. A count of keys is a Poisson variable, whose bounds hold at any confidence.
+    values with the deviation 1.5 then miss about as often as is said, and without it up to ten times as often; those of
+    tamer values less often. A count of keys is a Poisson variable, whose bounds hold at any confidence.
 
     Args:
         found: the estimates, with bounds of this confidence.
