@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from pyqbeast.approximate.estimate.selection import (
     sorted_groups,
 )
 from pyqbeast.approximate.requested_aggregates import RequestedAggregates
-from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
+from pyqbeast.bridge.aggregate_query import AggregateQuery
 
 
 def selection_of(query: AggregateQuery, aggregates: RequestedAggregates) -> Selection | None:
@@ -63,21 +63,12 @@ def first_groups(
     """Which of the kept groups [group] are shown: the first by their estimates, as many as the query takes."""
     if query.limit is None:
         return kept
-    keys = [_sort_key(order, query, aggregates, state, estimates) for order in query.order]
+
+    def values(ordinal: int) -> Sequence[Any]:
+        at = query.outputs[ordinal].group
+        if at is not None:
+            return [group[at] for group in state.groups]
+        return estimated_values(state, estimates[_requested(ordinal, aggregates)])
+
+    keys = [SortKey(values(each.output), each.ascending, each.nulls_first) for each in query.order]
     return np.isin(np.arange(len(kept)), sorted_groups(keys, kept)[: query.limit])
-
-
-def _sort_key(
-    order: Order,
-    query: AggregateQuery,
-    aggregates: RequestedAggregates,
-    state: State,
-    estimates: Mapping[Requested, Estimates],
-) -> SortKey:
-    requested, at = aggregates.of_outputs[order.output], query.outputs[order.output].group
-    if requested is None:
-        assert at is not None
-        values: list[Any] = [group[at] for group in state.groups]
-    else:
-        values = list(estimated_values(state, estimates[requested]))
-    return SortKey(values, order.ascending, order.nulls_first)
