@@ -37,8 +37,8 @@ def state_of(numbers: DataFrame, aggregates: RequestedAggregates, axes: StateAxe
     table = bridge.arrow_table(bridge.grouped(numbers, [*aggregates.groups, "bucket"], *computed))
     if not table.num_rows:
         return State.empty(axes, [] if aggregates.groups else [()])
-    values = [_column_array(table, f"v{i}") for i in range(len(computed))]
-    parts = [np.reshape(part, (-1, table.num_rows)).T for part in _split(values, len(sums), len(lows))]
+    values = np.array([_column_array(table, f"v{i}") for i in range(len(computed))])
+    parts = [part.T for part in np.split(values, np.cumsum([len(sums), len(lows)]))]
     buckets = _column_array(table, "bucket").astype(np.int64)
     if not has_centres:
         axes, parts[0] = about_centres(axes, parts[0])
@@ -90,9 +90,3 @@ def _sum(moment: Moment, aggregates: RequestedAggregates, axes: StateAxes, *, ha
 def _column_array(table: pa.Table, name: str) -> NDArray[np.float64]:
     """A column of numbers; NaN for null."""
     return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
-
-
-def _split(
-    values: Sequence[NDArray[np.float64]], sums: int, lows: int
-) -> tuple[Sequence[NDArray[np.float64]], ...]:
-    return values[:sums], values[sums : sums + lows], values[sums + lows :]
