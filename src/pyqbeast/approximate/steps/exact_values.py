@@ -5,7 +5,7 @@ Sums of doubles lie beside these, and tell them all the same: they have few plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +17,6 @@ from pyqbeast.approximate.estimate.combination import (
     Part,
     Requested,
     Rounded,
-    Term,
     exactly,
 )
 from pyqbeast.approximate.estimate.formulas import COUNTS
@@ -46,12 +45,24 @@ def exact_values(
     computed = quotient_of(requested, limits)
     if not isinstance(computed, Combination) or not _is_of_decimals(computed, limits):
         return None
-    term, parts = computed.term, computed.parts
-    if computed != requested:
-        return lambda group: _exact_average(
-            parts, values, limits, group, of_doubles=requested in limits.of_doubles
-        )
-    return lambda group: _exact_value(term, parts, values, limits, group)
+    places = [limits.decimal_places.get(part, 0) for part in computed.parts]
+
+    def exact_value(group: int) -> Fraction | None:
+        doubles = (values[part][group] for part in computed.parts)
+        parts = [
+            Fraction(round(Fraction(double) * 10**digits), 10**digits)
+            for double, digits in zip(doubles, places, strict=True)
+        ]
+        try:
+            if computed == requested:
+                return exactly(computed.term, parts)
+            total, rows = parts
+            is_of_doubles = requested in limits.of_doubles
+            return average_of_decimals(total, int(rows), places[0], of_doubles=is_of_doubles)
+        except ZeroDivisionError:
+            return None
+
+    return exact_value
 
 
 def quotient_of(requested: Requested, limits: NumberLimits) -> Requested:
@@ -89,41 +100,3 @@ def _is_of_decimals(requested: Combination, limits: NumberLimits) -> bool:
         each.kind in COUNTS or (each.kind in ROUNDED and each in limits.exact_below)
         for each in requested.parts
     )
-
-
-def _exact_value(
-    term: Term,
-    parts: Sequence[Aggregate],
-    values: Mapping[Requested, FloatArray],
-    limits: NumberLimits,
-    group: int,
-) -> Fraction | None:
-    try:
-        return exactly(term, _exact_parts(parts, values, limits, group))
-    except ZeroDivisionError:
-        return None
-
-
-def _exact_average(
-    parts: Sequence[Aggregate],
-    values: Mapping[Requested, FloatArray],
-    limits: NumberLimits,
-    group: int,
-    *,
-    of_doubles: bool,
-) -> Fraction | None:
-    total, rows = _exact_parts(parts, values, limits, group)
-    if not rows:
-        return None
-    places = limits.decimal_places.get(parts[0], 0)
-    return average_of_decimals(total, int(rows), places, of_doubles=of_doubles)
-
-
-def _exact_parts(
-    parts: Sequence[Aggregate], values: Mapping[Requested, FloatArray], limits: NumberLimits, group: int
-) -> list[Fraction]:
-    numbers = []
-    for each in parts:
-        scale = 10 ** limits.decimal_places.get(each, 0)
-        numbers.append(Fraction(round(Fraction(values[each][group]) * scale), scale))
-    return numbers
