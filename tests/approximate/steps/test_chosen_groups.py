@@ -13,10 +13,10 @@ from pyqbeast.approximate.estimate import (
     KnownBounds,
     Status,
     Step,
-    value_span,
 )
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
+from pyqbeast.approximate.estimate.value_spans import ValueSpan
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_MIN
@@ -37,10 +37,7 @@ class Table(Groups):
         super().__init__(ROWS, GROUPS, FILES, seed)
         self.y += first_larger_by * (self.group < 10)
         self.truth = np.bincount(self.group, self.y) / np.bincount(self.group)
-        statistics = {"minValues": {"g": 0}, "maxValues": {"g": GROUPS - 1}, "nullCount": {"g": 0}}
-        span = value_span(
-            {"numRecords": ROWS // FILES, **statistics}, {}, "g", GroupKind.INTEGER, holds_lists=False
-        )
+        span = ValueSpan(0, GROUPS - 1, has_null=False)
         self.group_spans = GroupSpans([GroupKind.INTEGER], [(span,)] * FILES, [ROWS // FILES] * FILES)
 
 

@@ -15,11 +15,11 @@ from pyqbeast.approximate.estimate import (
     GroupSpans,
     KnownBounds,
     Status,
-    value_span,
 )
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below, half_up
+from pyqbeast.approximate.estimate.value_spans import ValueSpan
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_END
@@ -65,31 +65,15 @@ class Shops(HeldRows):
         group = np.concatenate([np.arange(200_000) % 10, 10 + np.arange(600) % 10])
         price = np.round(np.random.default_rng(2).uniform(0, 10, len(group)), 2)
         super().__init__((MEAN,), {"price": price}, group, files=40, limits=TOLD)
-        first, later = self.edges[0], self.edges[4:-1]
-        of_rare, of_large = ({"minValues": {"g": low}, "maxValues": {"g": low + 9}} for low in (10, 0))
-        spans = [{"minValues": {"g": 0}, "maxValues": {"g": 19}}] * 4 + [of_rare, *[of_large] * 35]
+        later = self.edges[4:-1]
         self.files = FileCosts(
             [1_000] * 40,
             [*self.edges[:4], later[0], *later[:-1]],
             [*(self.edges[1:5] - 1), WEIGHT_END - 1, *(later[1:] - 1)],
         )
-        assert first == self.files.low[0]
-        self.group_spans = GroupSpans(
-            [GroupKind.INTEGER],
-            [
-                (
-                    value_span(
-                        {"numRecords": 1, "nullCount": {"g": 0}, **span},
-                        {},
-                        "g",
-                        GroupKind.INTEGER,
-                        holds_lists=False,
-                    ),
-                )
-                for span in spans
-            ],
-            [5_015] * 40,
-        )
+        any_shop, rare, large = (ValueSpan(*ends, has_null=False) for ends in ((0, 19), (10, 19), (0, 9)))
+        spans = [(each,) for each in (*[any_shop] * 4, rare, *[large] * 35)]
+        self.group_spans = GroupSpans([GroupKind.INTEGER], spans, [5_015] * 40)
 
 
 TOLD = NumberLimits(

@@ -14,12 +14,12 @@ from pyqbeast.approximate.estimate import (
     KnownBounds,
     Status,
     Step,
-    value_span,
 )
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.selection import Comparison, Selection
+from pyqbeast.approximate.estimate.value_spans import ValueSpan
 from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
@@ -57,28 +57,13 @@ class Table(HeldRows):
             [self.weight[held].min() for held in files],
             [self.weight[held].max() for held in files],
         )
-        self.group_spans = GroupSpans(
-            [kind],
-            [
-                (value_span(_statistics(self.group[held]), {}, "kind", kind, holds_lists=False),)
-                for held in files
-            ],
-            [int(held.sum()) for held in files],
-        )
+        ends = [(int(self.group[held].min()), int(self.group[held].max())) for held in files]
+        spans = [(kind and ValueSpan(*each, has_null=False),) for each in ends]
+        self.group_spans = GroupSpans([kind], spans, [int(held.sum()) for held in files])
         self.known = KnownBounds(1, {"y": (0.0, float(self.y.max()))})
 
     def taken(self, step):
         return super().taken(step) & np.isin(self.file, np.flatnonzero(self.files.of_step(step)))
-
-
-def _statistics(groups):
-    ends = int(groups.min()), int(groups.max())
-    return {
-        "numRecords": len(groups),
-        "minValues": {"kind": ends[0]},
-        "maxValues": {"kind": ends[1]},
-        "nullCount": {"kind": 0},
-    }
 
 
 LARGE_AND_RARE = [20_000] * 10 + [3] * 10
@@ -188,10 +173,8 @@ def test_where_statistics_tell_nothing_it_says_how_large_a_missing_group_is():
 
 def test_what_would_cost_as_much_as_the_exact_query_is_not_read():
     table = Table([20_000] * 10 + [3])
-    wide = value_span(_statistics(np.array([0, 10_000])), {}, "kind", GroupKind.INTEGER, holds_lists=False)
-    table.group_spans = GroupSpans(
-        [GroupKind.INTEGER], [(wide,)] * len(table.files.size), [None] * len(table.files.size)
-    )
+    wide, files = ValueSpan(0, 10_000, has_null=False), len(table.files.size)
+    table.group_spans = GroupSpans([GroupKind.INTEGER], [(wide,)] * files, [None] * files)
     progress, found = answered(table, Goal(0.05))
     assert found is None or progress.fraction == 1
     assert not any(reading.groups for reading in progress.readings)
