@@ -51,7 +51,7 @@ def odd(spark, path):
 
 
 @pytest.mark.parametrize("is_widened", [False, True])
-def test_extremes_of_floats(spark, path, tmp_path, is_widened):
+def test_bounds_of_floats(spark, path, tmp_path, is_widened):
     """The shortest text of a float is another double: statistics tell 571.0469 for 571.046875."""
     place = path
     if is_widened:
@@ -61,9 +61,12 @@ def test_extremes_of_floats(spark, path, tmp_path, is_widened):
     estimate = pyqbeast.tolerance(query, error=0.5, confidence=SURE)
     assert estimate.worth == {"least": "certain bounds"}
     assert assert_holds(estimate, query) == 1
-    scan = pyqbeast.scan(place).where("id > -1").tolerance({"least": ("x", "min")}, error=0.5)
-    assert not scan.exact
-    assert scan.table["least_low"][0].as_py() <= 571.046875
+    scan = pyqbeast.scan(place)
+    estimate = scan.where("id > -1").tolerance({"least": ("x", "min")}, error=0.5)
+    assert not estimate.exact
+    assert estimate.table["least_low"][0].as_py() <= 571.046875
+    assert scan.where("x <= 571.04688").to_arrow()["x"].to_pylist() == [571.046875]
+    assert not scan.where("x < 571.04").to_arrow().num_rows
 
 
 def test_whole_numbers_that_no_double_holds(odd):

@@ -412,16 +412,6 @@ def test_floats_beside_whole_numbers_that_no_float_is(spark, table_path):
     assert dict(zip(conditions, found, strict=True)) == dict(zip(conditions, expected, strict=True))
 
 
-def test_bounds_of_a_column_of_floats_that_has_become_double(spark, table_path):
-    """The shortest text of a float is another double: statistics tell 571.0469 for 571.046875."""
-    rows = spark.range(100).selectExpr("id", "cast(571.046875D + id as float) AS x")
-    save(rows, table_path, columnsToIndex="id", **{"delta.enableTypeWidening": "true"})
-    spark.sql(f"ALTER TABLE delta.`{table_path}` ALTER COLUMN x TYPE double")
-    scan = pyqbeast.scan(table_path)
-    assert scan.where("x <= 571.04688").to_arrow()["x"].to_pylist() == [571.046875]
-    assert not scan.where("x < 571.04").to_arrow().num_rows
-
-
 @pytest.mark.parametrize("policy", ["CORRECTED", "LEGACY"])
 def test_old_moments_of_a_session_whose_zone_had_seconds_in_its_offset(spark, table_path, policy):
     """Statistics may tell offsets in whole minutes, or those of later years: that of Paris was +00:09:21."""
