@@ -81,7 +81,7 @@ class RequestedAggregates:
     columns: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, TableColumn | float | None] = field(default_factory=dict)
     group_types: dict[str, T.DataType] = field(default_factory=dict)
-    limits: NumberLimits = field(default_factory=lambda: NumberLimits({}, {}, {}))
+    limits: NumberLimits = field(default_factory=NumberLimits)
 
     @classmethod
     def of(cls, query: AggregateQuery, schema: T.StructType) -> RequestedAggregates:
@@ -184,7 +184,7 @@ class RequestedAggregates:
             average, T.DecimalType(data_type.precision + MORE_PLACES, data_type.scale + MORE_PLACES)
         )
         if averages_as_doubles(data_type.precision):
-            self.limits = self.limits._replace(of_doubles=self.limits.of_doubles | {average})
+            self.limits.of_doubles.add(average)
 
     def _note_limits(self, aggregate: Requested, data_type: T.DataType) -> None:
         """Notes up to where an aggregate of this type is told exactly, and where its type ends."""

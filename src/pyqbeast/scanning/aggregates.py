@@ -139,27 +139,22 @@ class Request:
         scale: int = getattr(self.sources[aggregate.columns[0]].type, "scale", 0)
         return min(scale + MORE_PLACES, MOST_DIGITS) if aggregate.kind == "avg" else scale
 
-    def _is_of_doubles(self, aggregate: Aggregate) -> bool:
-        """Whether Spark computes an average of decimals as doubles."""
-        if aggregate.kind != "avg":
-            return False
-        of = self.sources[aggregate.columns[0]].type
-        return bool(pa.types.is_decimal(of) and averages_as_doubles(of.precision))
-
     @property
     def limits(self) -> NumberLimits:
         """See `RowReader`."""
-        of_doubles = frozenset(each for each in self.aggregates.values() if self._is_of_doubles(each))
-        limits = NumberLimits({}, {}, {}, of_doubles)
+        limits = NumberLimits()
         for each in self.aggregates.values():
             if self.exact_column(each) is None:
                 continue
-            is_decimal = pa.types.is_decimal(self.sources[each.columns[0]].type)
+            of = self.sources[each.columns[0]].type
+            is_decimal = pa.types.is_decimal(of)
             # An average is exact where the sum is that it is made of.
             for exact in (each, Aggregate("sum", each.columns)) if each.kind == "avg" else (each,):
                 limits.exact_below[exact] = exact_below(self.places(exact))
                 if is_decimal and exact.kind not in EXTREMES:
                     limits.decimal_places[exact] = self.places(exact)
+            if each.kind == "avg" and averages_as_doubles(of.precision):
+                limits.of_doubles.add(each)
             if each.kind == "sum" and not is_decimal:
                 limits.overflows_at[each] = 2.0**63
         return limits

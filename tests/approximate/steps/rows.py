@@ -19,7 +19,7 @@ class HeldRows:
 
     def __init__(self, requested, columns, group=None, weight=None, files=10, limits=None):
         self.requested, self.columns, self.group = requested, columns, group
-        self.limits = limits or NumberLimits({}, {}, {})
+        self.limits = limits or NumberLimits()
         self.row_count = len(next(iter(columns.values())))
         rng = np.random.default_rng(1)
         self.weight = rng.integers(WEIGHT_MIN, WEIGHT_END, self.row_count) if weight is None else weight

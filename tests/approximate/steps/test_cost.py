@@ -45,13 +45,13 @@ def table_of(requested, limits, rows):
 )
 def test_averages_of_decimals_are_known_to_need_the_query_before_anything_is_read(mean):
     """Only Spark divides decimals as it does. A deviation needs so many keys that the first step reads three files."""
-    progress = Progress(table_of((SPREAD, mean), NumberLimits({MEAN: 0.0}, {}, {}), 60_000))
+    progress = Progress(table_of((SPREAD, mean), NumberLimits({MEAN: 0.0}), 60_000))
     assert read_until(progress, Goal(0.0001), Limit(), 0.95) is None
     assert progress.bytes_read == 0
 
 
 def test_an_average_of_decimals_within_its_error_needs_no_query():
-    progress = Progress(table_of((MEAN,), NumberLimits({MEAN: 0.0}, {}, {}), 60_000))
+    progress = Progress(table_of((MEAN,), NumberLimits({MEAN: 0.0}), 60_000))
     assert read_until(progress, Goal(0.05), Limit(), 0.95) is not None
     assert progress.bytes_read == 1_000
 
@@ -118,7 +118,7 @@ def test_a_budget_is_not_spent_on_more_than_the_error_takes():
     """The query in full, which alone would tell the average, costs more than is left."""
     columns = {"price": np.random.default_rng(3).uniform(0, 10, 60_000)}
     spent = []
-    for limits in (NumberLimits({}, {}, {}), NumberLimits({MEAN: 0.0}, {}, {})):
+    for limits in (NumberLimits(), NumberLimits({MEAN: 0.0})):
         progress = Progress(HeldRows((MEAN,), columns, limits=limits))
         assert read_until(progress, Goal(0.01), Limit(bytes=9_000), 0.95) is not None
         spent.append(progress.bytes_read)
@@ -126,6 +126,6 @@ def test_a_budget_is_not_spent_on_more_than_the_error_takes():
 
 
 def test_a_correlation_that_a_sample_leaves_undefined_is_not_read_to_the_end():
-    progress = Progress(table_of((ALIKE,), NumberLimits({}, {}, {}), 100_000))
+    progress = Progress(table_of((ALIKE,), NumberLimits(), 100_000))
     assert read_until(progress, Goal(0.05), Limit(), 0.95) is None
     assert progress.bytes_read == 2_000

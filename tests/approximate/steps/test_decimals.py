@@ -26,7 +26,7 @@ def prices(cents, requested=SUM, **limits):
     group = np.repeat(np.arange(len(cents)), cents.shape[1])
     limits = {"exact_below": {SUM: exact_below(2)}, "decimal_places": {SUM: 2}, **limits}
     table = {"price": cents.ravel() / 100}
-    return HeldRows((requested,), table, group, limits=NumberLimits(overflows_at={}, **limits))
+    return HeldRows((requested,), table, group, limits=NumberLimits(**limits))
 
 
 #: To a hundred groups of 300 prices that add up to 100.10.
@@ -93,7 +93,7 @@ def test_an_average_of_few_digits_is_one_of_doubles_as_in_spark(of_doubles):
     assert len(totals) > 10
     cents = np.zeros((len(totals), 320))
     cents[:, 0] = totals
-    few = prices(cents, MEAN, **rounded(MEAN), of_doubles=frozenset([MEAN] if of_doubles else []))
+    few = prices(cents, MEAN, **rounded(MEAN), of_doubles={MEAN} if of_doubles else set())
     last = [half_as_double(total) + (not of_doubles) for total in totals]
     assert all_read(few) == [each / 10**6 for each in last]
 
@@ -124,7 +124,6 @@ def test_a_divisor_of_decimals_that_is_zero_is_left_to_the_query(dividend):
             cheap: exact_below(2),
             ratio: exact_below(6),
         },
-        overflows_at={},
         decimal_places={ones: 0, dear: 2, cheap: 2, ratio: 6},
     )
     row = np.arange(30_000)

@@ -32,7 +32,6 @@ def answer(requested, start, end, places=None):
     typed += [part for part in requested.parts if part != COUNT]
     limits = NumberLimits(
         exact_below=dict.fromkeys(typed, exact_below(places or 0)),
-        overflows_at={},
         decimal_places={} if places is None else dict.fromkeys(typed, places),
     )
     progress = Progress(HeldRows((requested,), {"start": start, "end": end}, limits=limits))

@@ -32,7 +32,7 @@ DIFFERENCE = Combination((SUM,), Operation("-", Part(0), 1e9))
 
 
 def read(requested, most, goal=None, exact_below=None, overflows_at=None):
-    limits = NumberLimits(exact_below or {}, overflows_at or {}, {})
+    limits = NumberLimits(exact_below or {}, overflows_at or {})
     table = HeldRows(requested, {"y": VALUES}, limits=limits)
     table.known = KnownBounds(1, {"y": (0.0, 2e12)})
     progress = Progress(table)
@@ -83,7 +83,7 @@ def test_sums_beyond_doubles_give_no_warning():
     """A sum of both signs could be infinite on the way, and is compared with what doubles hold."""
     mixed = 1.7e308 * np.where(np.arange(30_000) % 2, 1.0, -1.0)
     ratio = Combination((SUM, Aggregate("sum", ("ones",))), Operation("/", Part(0), Part(1)))
-    for limits in (NumberLimits({}, {}, {}), NumberLimits({SUM: 2.0**53}, {}, {})):
+    for limits in (NumberLimits(), NumberLimits({SUM: 2.0**53})):
         columns = {"y": mixed, "ones": np.ones(30_000)}
         progress = Progress(HeldRows((ratio, SUM), columns, limits=limits))
         progress.read(step_to(progress, 1.0))

@@ -142,7 +142,7 @@ def test_rare_groups_whose_divisor_is_zero_in_the_sample_are_read_where_they_lie
 @pytest.mark.parametrize(("limit", "are_told"), [(1e7, True), (1.0, False)])
 def test_rare_groups_are_read_where_doubles_hold_their_sums_whatever_the_others_come_to(limit, are_told):
     table = Table(LARGE_AND_RARE)
-    table.limits = NumberLimits({SUM: limit}, {}, {})
+    table.limits = NumberLimits({SUM: limit})
     progress, found = answered(table, Goal(0.2))
     assert progress.readings[-1].groups == (found is not None) == are_told
     if are_told:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +40,8 @@ _AVERAGED_AS_DOUBLES = 11
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
 
 
-class NumberLimits(NamedTuple):
+@dataclass(frozen=True)
+class NumberLimits:
     """Up to where numbers hold the exact answers of a query's aggregates.
 
     Attributes:
@@ -52,10 +52,10 @@ class NumberLimits(NamedTuple):
         of_doubles: averages of decimals that Spark computes as doubles.
     """
 
-    exact_below: dict[Requested, float]
-    overflows_at: dict[Requested, float]
-    decimal_places: dict[Requested, int]
-    of_doubles: frozenset[Requested] = frozenset()
+    exact_below: dict[Requested, float] = field(default_factory=dict)
+    overflows_at: dict[Requested, float] = field(default_factory=dict)
+    decimal_places: dict[Requested, int] = field(default_factory=dict)
+    of_doubles: set[Requested] = field(default_factory=set)
 
 
 def exact_below(scale: int) -> float:
