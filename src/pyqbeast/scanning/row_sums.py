@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -243,7 +243,7 @@ def _extremes(
 
 
 def quantiles(
-    parts: Sequence[Rows], percentile: Aggregate, probabilities: Callable[[Group], Sequence[float]]
+    parts: Sequence[Rows], percentile: Aggregate, probabilities: Sequence[float]
 ) -> dict[Group, FloatArray]:
     """The values at some shares of the rows of each group: the first at which the share is reached."""
     held: dict[Group, list[FloatArray]] = {}
@@ -256,7 +256,7 @@ def quantiles(
     for group, parts_of_group in held.items():
         ordered = np.sort(np.concatenate(parts_of_group))
         if len(ordered):
-            ranks = np.ceil(np.asarray(probabilities(group)) * len(ordered)).astype(np.int64) - 1
+            ranks = np.ceil(np.asarray(probabilities) * len(ordered)).astype(np.int64) - 1
             found[group] = ordered[np.clip(ranks, 0, len(ordered) - 1)]
     return found
 

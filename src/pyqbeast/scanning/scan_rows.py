@@ -234,8 +234,8 @@ class ScanRows:
             if name is not None
         }
         rows = self._all_rows(exact)
-        parts = list(rows) if percentiles else rows
-        is_grouped = bool(self._request.groups)
+        held = list(rows) if percentiles else []
+        parts, is_grouped = held if percentiles else rows, bool(self._request.groups)
         state = sums_of(parts, axes, {}, is_grouped=is_grouped, spreads=spreads.values(), exact=exact)
         count = len(state.groups)
         doubles = {each: spreads[each.columns].values(each, count) for each in varying}
@@ -244,10 +244,8 @@ class ScanRows:
             if name is not None:
                 doubles[each], found[each] = exact[name].values(each.kind, self._request.places(each), count)
         for each in percentiles:
-            values = quantiles(parts, each, lambda group, p=each.p or 0.0: [p])  # type: ignore[misc, arg-type]
-            doubles[each] = np.array(
-                [values[group][0] if group in values else np.nan for group in state.groups]
-            )
+            values = quantiles(held, each, [each.p or 0.0])
+            doubles[each] = np.array([values.get(group, [np.nan])[0] for group in state.groups])
         return AllRows(state, doubles, found)
 
     def _grid_of_pilot(self, pilot: list[Rows], percentile: Aggregate) -> dict[Group, FloatArray]:
@@ -255,7 +253,7 @@ class ScanRows:
         state = self._sums(pilot, axes_for([count]))
         keys = fewest_keys(state.sums[..., state.index(count.moments)[0]], percentile.min_keys)
         probabilities = grid_probabilities(percentile.p or 0.0, keys)
-        found = quantiles(pilot, percentile, lambda group: probabilities)
+        found = quantiles(pilot, percentile, probabilities)
         return {group: grid_from(values) for group, values in found.items()}
 
     def _sums(self, parts: Iterable[Rows], axes: StateAxes) -> State:
