@@ -59,7 +59,7 @@ Joint = Literal["and", "or"]
 
 
 class Comparisons(Protocol[C]):
-    """What conditions are made of; those of rows by the module `comparisons`."""
+    """What conditions are made of. For conditions on rows that is the module `comparisons`."""
 
     def joined(self, joint: Joint, left: C, right: C) -> C:
         """Two conditions, both or at least one of which has to hold."""
