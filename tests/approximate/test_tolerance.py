@@ -223,7 +223,7 @@ def test_a_correlation_leaves_out_rows_without_one_of_its_values(table):
 
 
 def test_percentiles(table):
-    """Of all rows they are seen in `test_two_readers`."""
+    """The scans' `test_tolerance` shows those of all rows, by the same steps."""
     grouped = table.groupBy("third").agg(F.percentile_approx("b", 0.3).alias("p"))
     estimate = pyqbeast.tolerance(grouped, error=0.3, confidence=SURE)
     assert not estimate.exact

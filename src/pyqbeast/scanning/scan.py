@@ -362,7 +362,7 @@ class Scan:
 
         if self._rows.fraction is not None:
             raise InvalidInputError("tolerance chooses its sample itself: call it on a scan without one")
-        most = Limit() if exact else Limit.of(budget)
+        most = Limit.of(budget)
         goal = goal_within(error, most, relative=relative, smallest_group=smallest_group)
         check_confidence(confidence)
         index = self._rows.index
@@ -373,4 +373,6 @@ class Scan:
         request = Request.of(aggregates, by, self._rows.readable_schema, hashed)
         kept = Kept.of(request, having, order_by, limit)
         rows = ScanRows(self._rows, request, by_weight=not exact)
-        return estimated(rows, request, kept, None if exact else goal, most, confidence)
+        if exact:
+            goal, most = None, Limit()
+        return estimated(rows, request, kept, goal, most, confidence)

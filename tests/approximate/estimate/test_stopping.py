@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -130,3 +131,8 @@ def test_an_error_may_be_a_number_of_numpy(number):
         for wrong in (number(np.inf), number(np.nan), number(0), number(-1), np.bool_(True), np.str_("a")):
             with pytest.raises(InvalidInputError, match="error has to be a number above 0"):
                 goal_within(wrong, Limit(), relative=False)
+
+
+def test_a_fraction_that_is_0_as_a_double_is_no_error():
+    with pytest.raises(InvalidInputError, match="error has to be a number above 0"):
+        goal_within(Fraction(1, 10**400), Limit(), relative=True)

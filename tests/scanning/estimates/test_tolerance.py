@@ -496,6 +496,8 @@ def test_the_best_answer_for_a_budget(table):
     assert scan.tolerance(wanted, budget="1 TB").exact
     with pytest.raises(InvalidInputError, match="more bytes than the budget"):
         scan.tolerance(wanted, budget=1)
+    with pytest.raises(InvalidInputError, match="budget"):
+        scan.tolerance(wanted, budget="much", exact=True)
 
 
 def test_bounds_that_rows_not_seen_may_exceed_are_not_shown(tmp_path, rows):

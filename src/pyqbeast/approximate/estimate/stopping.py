@@ -76,7 +76,8 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
     if is_number(wanted_error) and isinstance(wanted_error, np.generic):
         # NumPy warns where it compares a float of 32 bits with the largest double.
         wanted_error = float(wanted_error)
-    if not (is_number(wanted_error) and 0 < wanted_error <= sys.float_info.max):
+    # A fraction above 0 may be 0 as a double.
+    if not (is_number(wanted_error) and 0 < wanted_error <= sys.float_info.max and float(wanted_error)):
         raise InvalidInputError(
             f"error has to be a number above 0, not {wanted_error!r}; for an exact answer pass exact=True"
         )
