@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -424,3 +425,27 @@ def test_arrays_before_version_10_are_refused(tmp_path):
     (tmp_path / "__array_schema.tdb").write_bytes(b"\x04\x00\x00\x00")
     with pytest.raises(UnsupportedError, match="before 10"):
         tiledb.open_array(str(tmp_path))
+
+
+def test_what_an_array_hands_out_is_not_its_own(tmp_path):
+    """Whoever changes a list or a dict of it changes neither what it reads nor what it says next."""
+    uri = str(tmp_path / "a")
+    create_array(
+        uri,
+        ArraySchema((dimension("x", Datatype.INT32, (0, 3), 2),), (attribute("a", Datatype.INT32),), True),
+    )
+    for value in (1, 2):
+        write_dense(uri, pa.table({"a": np.full(4, value, np.int32)}), {"x": (0, 3)}, timestamp=value)
+    array, other = tiledb.open_array(uri), tiledb.open_array(uri)
+    array.fragments.reverse()
+    array.fragments.pop()
+    array.metadata["k"] = 1
+    array.enumerations["e"] = None
+    assert [each.name for each in array.fragments] == [each.name for each in other.fragments]
+    assert (array.metadata, array.enumerations) == (other.metadata, other.enumerations)
+    for fields in (array.schema.fields, array.fragments[0].fields):
+        with pytest.raises(AttributeError):
+            fields.pop(next(iter(fields)))
+    assert array.read() == other.read()
+    for each in (array.schema, array.fragments[0]):
+        assert pickle.loads(pickle.dumps(each)).fields == each.fields

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from types import MappingProxyType
 
 from pyqbeast.core.arguments import check_type
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
@@ -98,9 +99,13 @@ class ArraySchema:
         return tuple(dimension.field for dimension in self.dimensions)
 
     @property
-    @once
-    def fields(self) -> dict[str, Field]:
+    def fields(self) -> Mapping[str, Field]:
         """All columns by name, the dimensions first."""
+        return MappingProxyType(self._fields)
+
+    @property
+    @once
+    def _fields(self) -> dict[str, Field]:
         return {f.name: f for f in (*self.dimension_fields, *self.attributes)}
 
     def select(self, columns: Sequence[str] | None) -> list[Field]:

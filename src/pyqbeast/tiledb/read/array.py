@@ -102,16 +102,21 @@ class Array:
         return self._key if self._encrypted else None
 
     @property
-    @once
     def fragments(self) -> list[Fragment]:
         """The fragments that hold cells of the time, oldest first."""
+        # A copy, here and below: who changes it changes nothing that is read.
+        return list(self._fragments)
+
+    @property
+    @once
+    def _fragments(self) -> tuple[Fragment, ...]:
         fragments = []
         for name in self.folder.visible(self.window, self.schema.dense):
             fragment = self.fragment(name.text)
             # A fragment that lies partly inside the window can be cut only if it has the times of its cells.
             if self.window.contains(name) or fragment.footer.has_timestamps:
                 fragments.append(fragment)
-        return fragments
+        return tuple(fragments)
 
     def fragment(self, name: str) -> Fragment:
         """A fragment by its name, committed or not.
@@ -131,12 +136,16 @@ class Array:
         )
 
     @property
-    @once
     def metadata(self) -> dict[str, Any]:
         """The array's own metadata: text, bytes, numbers or tuples of numbers by key.
 
         An array of several axes, which tiledb-py has kept, is tuples in tuples.
         """
+        return dict(self._metadata)
+
+    @property
+    @once
+    def _metadata(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name in self.folder.metadata:
             if self.window.contains(name):
@@ -145,9 +154,13 @@ class Array:
         return shown_metadata(values)
 
     @property
-    @once
     def enumerations(self) -> dict[str, Enumeration]:
         """The enumerations by name; `schema.fields[column].enumeration` says which a column uses."""
+        return dict(self._enumerations)
+
+    @property
+    @once
+    def _enumerations(self) -> dict[str, Enumeration]:
         values = {}
         for name, file in self.schema.enumerations.items():
             path = _path_in(ENUMERATIONS, file)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pyqbeast.core.errors import InvalidInputError
@@ -130,9 +131,13 @@ class FragmentMetadata:
         return self._schema_of(self.footer.schema_name)
 
     @property
-    @once
-    def fields(self) -> dict[str, tuple[Field, str, int]]:
+    def fields(self) -> Mapping[str, tuple[Field, str, int]]:
         """(field, stem of its files, slot) by name; the time columns are `__t`, `__dt` and `__dci`."""
+        return MappingProxyType(self._fields)
+
+    @property
+    @once
+    def _fields(self) -> dict[str, tuple[Field, str, int]]:
         schema, footer = self.schema, self.footer
         first = len(schema.attributes) + 1
         columns = {a.name: (a, f"a{i}", i) for i, a in enumerate(schema.attributes)}

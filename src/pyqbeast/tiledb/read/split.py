@@ -69,7 +69,8 @@ def split(array: Array, request: Request) -> list[Part]:
 
 def read_part(array: Array, request: Request, part: Part) -> list[pa.Table]:
     """The cells of a part, in tables of a size that is good to hand on."""
-    fragments = [array.fragments[i] for i in part.fragments]
+    every = array.fragments
+    fragments = [every[i] for i in part.fragments]
     if array.schema.dense:
         assert part.box is not None, "parts of dense arrays are boxes"
         return [read_dense(fragments, request, part.box)]
