@@ -112,12 +112,12 @@ def _handed_out(key: str) -> BaseException | None:
 def _copy(error: BaseException) -> BaseException:
     """An exception of the same class that says the same."""
     try:
-        return copy.copy(error)
+        another = copy.copy(error)
     except Exception:
         # Classes of PySpark's and of users are made of other arguments than those that they keep.
         another = type(error).__new__(type(error), *error.args)
-        another.__dict__.update(error.__dict__)
-        return another
+    another.__dict__.update(error.__dict__)  # a copy of ours lacks `thrown`
+    return another
 
 
 def _thrown(error: BaseException | None) -> Any:  # noqa: ANN401 (a Java throwable)

@@ -12,13 +12,18 @@ class QbeastError(Exception):
     """The base of every exception that pyqbeast raises on purpose. Messages show no secrets of URLs.
 
     Attributes:
-        thrown: the exception of the JVM behind it; None where there is none.
+        thrown: the exception of the JVM behind it; None where there is none, and in another process.
     """
 
     thrown: object = None
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(without_secrets(each) if isinstance(each, str) else each for each in arguments))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process has no way to the exception of this one's JVM.
+        state = {name: value for name, value in vars(self).items() if name != "thrown"}
+        return (*super().__reduce__()[:2], state)
 
 
 class InvalidInputError(QbeastError, ValueError):
