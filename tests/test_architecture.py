@@ -182,6 +182,7 @@ ALLOWED = {
     "tiledb.spark": [
         "arrow_schema",
         "core.errors",
+        "core.extras",
         "tiledb.errors",
         "tiledb.datatypes",
         "tiledb.format",

@@ -94,6 +94,17 @@ def test_arrays_in_spark_need_no_jvm():
     import_all("pyqbeast.tiledb.spark", refused=OF_CLASSIC, left_out=FILTERS or "pyqbeast.nothing")
 
 
+@pytest.mark.slow
+def test_the_source_of_arrays_is_there_as_the_pages_spell_it():
+    """Where Spark is missing, both ways to it say what to install."""
+    script = "import pyqbeast; pyqbeast.tiledb.spark.register"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    for way in ("import pyqbeast; pyqbeast.tiledb.spark", "from pyqbeast.tiledb.spark import register"):
+        without = f"import sys; sys.modules['pyspark'] = None; {way}"
+        done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+        assert "MissingPackageError: Spark's reads and writes of arrays need" in done.stderr
+
+
 def test_what_needs_the_driver_says_so_in_a_client_of_spark_connect(monkeypatch):
     monkeypatch.setitem(sys.modules, OF_CLASSIC, None)
     for name in ("QbeastTable", "configure", "tolerance"):

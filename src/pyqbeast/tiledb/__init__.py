@@ -4,6 +4,9 @@ Needs neither libtiledb nor, outside the Spark source, Spark. Start with `open_a
 `ArraySchema` and `create_array`.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 from pyqbeast.core.errors import UncertainWriteError
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
@@ -33,6 +36,9 @@ from pyqbeast.tiledb.write.commit import abort_fragments, commit_fragments
 from pyqbeast.tiledb.write.create import create_array
 from pyqbeast.tiledb.write.dense import write_dense
 from pyqbeast.tiledb.write.metadata import write_metadata
+
+if TYPE_CHECKING:
+    from pyqbeast.tiledb import spark as spark
 
 __all__ = [
     "MBR",
@@ -72,3 +78,11 @@ __all__ = [
     "write_dense",
     "write_metadata",
 ]
+
+# A type checker sees the import above, and so knows which names there are not.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):  # noqa: ANN001, ANN202
+        if name == "spark":
+            return importlib.import_module("pyqbeast.tiledb.spark")
+        raise AttributeError(f"module 'pyqbeast.tiledb' has no attribute {name!r}")
