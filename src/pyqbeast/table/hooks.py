@@ -12,8 +12,8 @@ from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
 
 #: A hook takes Delta's actions, each a dict with its kind (`add`, `remove`, `metaData`, …) as the only key, and
-#: returns tags.
-PreCommitHook = Callable[[list[dict[str, Any]]], Mapping[str, str] | None]
+#: returns tags, whose values become texts.
+PreCommitHook = Callable[[list[dict[str, Any]]], Mapping[str, object] | None]
 
 #: The setting that lets options of a write name hooks. Its value at the start of the Spark context counts,
 #: because any client of a server can change the settings of a session later.
