@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from pyqbeast import QbeastTable
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyqbeast
+from pyqbeast import QbeastTable, delta, plot, polars
 
 
 def hooks(table: QbeastTable) -> None:
     table.add_pre_commit_hook("files", lambda actions: {"files": sum("add" in action for action in actions)})
+
+
+def options_of_stores(url: str, options: Mapping[str, str]) -> None:
+    pyqbeast.scan(url, storage_options=options)
+    polars.scan_table(url, storage_options=options)
+    plot.page(url, storage_options=options)
+    delta.read_snapshot(url, storage_options=options)
+    delta.diagnose(url, storage_options=options)
+    delta.deleted_rows(url, Path("a"), storage_options=options)
+    delta.table_report(url, storage_options=options)
+    delta.rows_report(url, Path("a"), storage_options=options)

@@ -1,6 +1,7 @@
 """The deletion vectors of a table file by file, and the report of `pyqbeast dv`."""
 
 import json
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 import fsspec
@@ -9,14 +10,15 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import infer_storage_options
 
 from pyqbeast.cli.dv import rows_text, table_text
-from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
 from pyqbeast.deletion_vectors import reports
 from pyqbeast.deletion_vectors.table import FileVector, deleted_rows, file_vectors, find_file
 from pyqbeast.deletion_vectors.vector import write_vectors
-from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor
+from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, diagnose
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit
+from tests.scanning.tables import metadata as indexed_metadata
 
 
 @pytest.fixture
@@ -80,6 +82,35 @@ def test_a_location_names_a_file_as_its_store_reads_it(tmp_path):
         for other in ("memory://hosted/t/a", "/hosted/t/a", "nowhere://nn/hosted/t/a"):
             with pytest.raises(InvalidInputError, match="no live file"):
                 deleted_rows(table, other)
+
+
+class LockedFiles(HostedFiles):
+    """A store that opens with a key."""
+
+    protocol = "locked"
+    cachable = False
+
+    def __init__(self, key=None, **options):
+        super().__init__(**options)
+        if key != "kept":
+            raise PermissionError("no key")
+
+
+fsspec.register_implementation("locked", LockedFiles, clobber=True)
+
+
+def test_a_store_that_needs_options(tmp_path):
+    (descriptor,) = write_vectors(tmp_path, [DeletionVector([3])])
+    commit(tmp_path, 0, PROTOCOL, indexed_metadata([]), add("a", 4, descriptor))
+    fsspec.filesystem("memory").put(str(tmp_path), "/locked/t", recursive=True)
+    table, options = "locked://nn/locked/t", {"key": "kept"}
+    for file in ("a", f"{table}/a"):
+        assert list(deleted_rows(table, file, storage_options=options)) == [3]
+    assert reports.table_report(table, storage_options=options)["deleted_rows"] == 1
+    assert reports.rows_report(table, PurePosixPath("a"), storage_options=options)["file"] == "a"
+    assert diagnose(table, storage_options=options)
+    with pytest.raises(StorageError, match="no key"):
+        diagnose(table)
 
 
 @pytest.mark.parametrize(

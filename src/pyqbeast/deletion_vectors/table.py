@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from functools import partial
 from urllib.parse import unquote
 
 from pyqbeast.core.arguments import check_type
@@ -43,15 +44,19 @@ def file_vectors(snapshot: Snapshot) -> list[FileVector]:
     return [_file_vector(file) for file in snapshot.files]
 
 
-def deleted_rows(table: Location, file: Location) -> DeletionVector:
+def deleted_rows(
+    table: Location, file: Location, *, storage_options: locations.Options = None
+) -> DeletionVector:
     """The deleted rows of one live file of `table`: an empty vector where it has none.
 
-    `file` is what `find_file` takes. Raises `InvalidInputError` for a file that is not live, `FormatError` for
+    `file` is what `find_file` takes. `storage_options` go to fsspec, but for a vector in another store than the
+    table's. Raises `InvalidInputError` for a file that is not live, `FormatError` for
     a vector that is broken or reaches beyond the file's rows.
     """
-    files = {live.path: live for live in read_snapshot(table).files}
-    live = files[find_file(file, files, table, locations.place_in_fsspec)]
-    return read_vector(live.deletion_vector, live.path, live.physical_rows, table, FsspecStore(table))
+    files = {live.path: live for live in read_snapshot(table, storage_options=storage_options).files}
+    place = partial(locations.place_in_fsspec, storage_options=storage_options)
+    live, store = files[find_file(file, files, table, place)], FsspecStore(table, storage_options)
+    return read_vector(live.deletion_vector, live.path, live.physical_rows, table, store)
 
 
 def read_vector(

@@ -82,8 +82,12 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
+def diagnose(
+    table: Location, reader: str | None = None, *, storage_options: locations.Options = None
+) -> list[Diagnosis]:
     """What readers would get wrong in the newest version of a table: one of `READERS`, or all of them.
+
+    `storage_options` go to fsspec.
 
     Raises:
         InvalidInputError: a reader that is not known.
@@ -94,7 +98,7 @@ def diagnose(table: Location, reader: str | None = None) -> list[Diagnosis]:
     """
     if reader is not None and (not isinstance(reader, str) or reader not in READERS):
         raise InvalidInputError(f"reader has to be one of {', '.join(READERS)}, not {reader!r}")
-    snapshot = read_snapshot(table)
+    snapshot = read_snapshot(table, storage_options=storage_options)
     revisions = IndexedSnapshot.of(table, snapshot).revisions
     shared = SharedTable(
         # Who runs a command fills the password in.

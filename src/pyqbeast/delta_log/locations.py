@@ -105,12 +105,12 @@ def place_in_spark(location: str) -> Place:
     return ("s3a" if scheme in ("s3", "s3n") else scheme, authority), path
 
 
-def place_in_fsspec(location: str) -> Place:
+def place_in_fsspec(location: str, storage_options: Options = None) -> Place:
     """The place of a location. fsspec knows which parts of it the store goes without, such as the host of HDFS.
 
     Raises as `open_location` does.
     """
-    file_system, path = open_location(location)
+    file_system, path = open_location(location, storage_options)
     return type(file_system), path
 
 

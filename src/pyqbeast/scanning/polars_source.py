@@ -16,6 +16,7 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.format.types import EPOCH, EPOCH_DAY
 from pyqbeast.core.location import Location
+from pyqbeast.delta_log.locations import Options
 from pyqbeast.scanning.conditions.comparisons import MIRRORED, RowAndFileCondition, SqlConstant, compared
 from pyqbeast.scanning.conditions.expression_text import comparisons_in
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -33,7 +34,7 @@ def scan_table(
     timestamp: dt.datetime | str | None = None,
     sample: float | None = None,
     columns: Sequence[str] | None = None,
-    storage_options: dict[str, Any] | None = None,
+    storage_options: Options = None,
 ) -> Any:  # noqa: ANN401 (a LazyFrame of Polars)
     """A version of an indexed table as a LazyFrame, whose queries open only the files and columns that they need.
 

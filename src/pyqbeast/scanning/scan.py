@@ -18,6 +18,7 @@ from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.location import Location
 from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.delta_log.locations import Options
 from pyqbeast.delta_log.log_files import readable_versions
 from pyqbeast.scanning.blocks import SCHEMA, block_rows
 from pyqbeast.scanning.conditions.predicate import Predicate
@@ -35,7 +36,7 @@ def scan(
     version: int | None = None,
     *,
     timestamp: dt.datetime | str | None = None,
-    storage_options: dict[str, Any] | None = None,
+    storage_options: Options = None,
 ) -> Scan:
     """The rows of a version of an indexed table. Only the log is read for now.
 
