@@ -22,3 +22,10 @@ def options_of_stores(url: str, options: Mapping[str, str]) -> None:
     delta.deleted_rows(url, Path("a"), storage_options=options)
     delta.table_report(url, storage_options=options)
     delta.rows_report(url, Path("a"), storage_options=options)
+
+
+def what_is_taken_as_it_is(table: QbeastTable, part: memoryview, form: bytes) -> None:
+    table.delete_rows(Path("part-0.parquet"), [0])
+    delta.DeletionVector.from_bytes(part)
+    delta.DeletionVector.from_bytes(bytearray(part))
+    delta.DeletionVectorDescriptor.from_base64(form)

@@ -87,6 +87,8 @@ def test_the_rows_of_a_stretch_as_an_array(first, end, found):
 def test_vectors_that_delta_wrote():
     assert list(DeletionVector.from_bytes(DELTA_PORTABLE)) == DELTA_ROWS
     assert list(DeletionVector.from_bytes(DELTA_NATIVE)) == DELTA_ROWS
+    for kind in (bytearray, memoryview):
+        assert list(DeletionVector.from_bytes(kind(DELTA_PORTABLE))) == DELTA_ROWS
     # Delta writes an empty bitmap for rows 2^32 to 2^33, which makes no difference.
     assert DeletionVector.from_bytes(DELTA_PORTABLE) == DeletionVector(DELTA_ROWS)
 

@@ -152,6 +152,7 @@ def test_json_that_is_no_descriptor(text):
 )
 def test_the_compact_form_comes_back(descriptor):
     assert DeletionVectorDescriptor.from_base64(descriptor.to_base64()) == descriptor
+    assert DeletionVectorDescriptor.from_base64(descriptor.to_base64().encode()) == descriptor
 
 
 def test_the_compact_form_is_in_the_utf_8_of_java():

@@ -42,7 +42,9 @@ class DeletionVector(Collection[int]):
         self._bitmap = bitmap
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, source: str = "deletion vector") -> DeletionVector:
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, *, source: str = "deletion vector"
+    ) -> DeletionVector:
         """The vector that `data` holds: the portable layout, or the older native one.
 
         `source` names the bytes in messages. Raises `FormatError` for bytes that are no vector.

@@ -31,7 +31,7 @@ def encode(letter: str, text: str, offset: int | None, size: int, cardinality: i
     return base64.b64encode(head + place + _LENGTH.pack(len(encoded)) + encoded).decode("ascii")
 
 
-def decode(text: str) -> Fields:
+def decode(text: str | bytes) -> Fields:
     """Storage letter, text, offset, size and cardinality of the compact form `text`.
 
     Raises `FormatError` where it is not base64, or too short or long. The values themselves are not judged.

@@ -179,7 +179,7 @@ class DeletionVectorDescriptor:
         )
 
     @classmethod
-    def from_base64(cls, text: str) -> DeletionVectorDescriptor:
+    def from_base64(cls, text: str | bytes) -> DeletionVectorDescriptor:
         """The descriptor of the compact form `text`; `FormatError` where it is none."""
         check_type(text, (str, bytes), "the compact form of a descriptor is a text")
         return cls(*compact_form.decode(text))

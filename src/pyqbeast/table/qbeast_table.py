@@ -187,7 +187,7 @@ class QbeastTable:
         with failures.readable(f"deleting rows of {self._path}"):
             delete(self._spark, self._path, condition)
 
-    def delete_rows(self, file: str, indexes: Iterable[int]) -> int:
+    def delete_rows(self, file: Location, indexes: Iterable[int]) -> int:
         """Deletes rows of one data file by where they lie in it; the index stays as it is.
 
         Args:

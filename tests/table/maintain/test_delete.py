@@ -185,7 +185,7 @@ def test_rows_are_deleted_by_file_and_index(spark, several, table_path):
 
     latest = len(versions(table_path))
     assert table.delete_rows(name, [row]) == 0
-    assert table.delete_rows(name, []) == 0
+    assert table.delete_rows(Path(name), []) == 0
     assert len(versions(table_path)) == latest
 
 

@@ -13,6 +13,7 @@ from pyqbeast import bridge
 from pyqbeast.bridge.row_deletion import MarkedFile, RowDeletion, delete_where
 from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import quoted_name
+from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors.table import find_file, read_vector
 from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
 from pyqbeast.delta_log import locations
@@ -46,7 +47,7 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
         raise _conflict(path, conflict)
 
 
-def delete_rows(spark: SparkSession, path: str, file: str, indexes: Iterable[int]) -> int:
+def delete_rows(spark: SparkSession, path: str, file: Location, indexes: Iterable[int]) -> int:
     """Deletes rows of one file by their indexes; see `QbeastTable.delete_rows`."""
     rows = DeletionVector(indexes)
     try:
@@ -55,7 +56,7 @@ def delete_rows(spark: SparkSession, path: str, file: str, indexes: Iterable[int
         raise _unsupported(path, error) from error
 
 
-def _delete_rows(spark: SparkSession, path: str, file: str, rows: DeletionVector) -> int:
+def _delete_rows(spark: SparkSession, path: str, file: Location, rows: DeletionVector) -> int:
     conflict = ""
     for _ in range(_COMMITS):
         deletion = RowDeletion(spark, path)
