@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyqbeast
-from pyqbeast import QbeastTable, delta, plot, polars
+from pyqbeast import QbeastTable, delta, plot, polars, tiledb
 
 
 def hooks(table: QbeastTable) -> None:
@@ -29,3 +29,13 @@ def what_is_taken_as_it_is(table: QbeastTable, part: memoryview, form: bytes) ->
     delta.DeletionVector.from_bytes(part)
     delta.DeletionVector.from_bytes(bytearray(part))
     delta.DeletionVectorDescriptor.from_base64(form)
+
+
+def names_of_what_is_given(url: str) -> tuple[object, ...]:
+    snapshot: delta.Snapshot = delta.read_snapshot(url)
+    vectors: list[delta.FileVector] = delta.file_vectors(snapshot)
+    found: list[delta.Diagnosis] = delta.diagnose(url)
+    array = tiledb.open_array(url)
+    field: tiledb.Field = array.schema.fields["x"]
+    request: tiledb.Request = array.request(["x"], None, None)
+    return vectors, found, field, request, tiledb.filters.Zstd()

@@ -8,12 +8,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 from pyqbeast.core.errors import UncertainWriteError
+from pyqbeast.tiledb import filters as filters
 from pyqbeast.tiledb.datatypes import VAR_NUM, Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
 from pyqbeast.tiledb.format.build import attribute, dimension
 from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.domain import MBR, MBRs, Range1D
 from pyqbeast.tiledb.format.enumeration import Enumeration
+from pyqbeast.tiledb.format.field import Field as Field  # a name for annotations: `attribute` makes one
 from pyqbeast.tiledb.format.footer import Footer
 from pyqbeast.tiledb.format.rtree import RTree
 from pyqbeast.tiledb.format.schema import ArraySchema, Layout
@@ -29,6 +31,7 @@ from pyqbeast.tiledb.format.sections import (
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.opening import open_array
+from pyqbeast.tiledb.read.request import Request
 from pyqbeast.tiledb.verify import VerifyReport, verify
 from pyqbeast.tiledb.write.array import stage_fragment, write_array
 from pyqbeast.tiledb.write.clean import clean
@@ -56,6 +59,7 @@ __all__ = [
     "MBRs",
     "RTree",
     "Range1D",
+    "Request",
     "TileFragmentMinMaxSumNullCount",
     "TileMinsMaxs",
     "TileNullCount",
