@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow.dataset as ds
+from typing_extensions import assert_type
 
 import pyqbeast
 from pyqbeast import QbeastTable, delta, plot, polars, tiledb
+from pyqbeast.core.otree.metrics import IndexMetrics
 
 
 def hooks(table: QbeastTable) -> None:
@@ -39,3 +47,14 @@ def names_of_what_is_given(url: str) -> tuple[object, ...]:
     field: tiledb.Field = array.schema.fields["x"]
     request: tiledb.Request = array.request(["x"], None, None)
     return vectors, found, field, request, tiledb.filters.Zstd()
+
+
+def frames(
+    scan: pyqbeast.Scan, url: str, metrics: IndexMetrics, connection: duckdb.DuckDBPyConnection
+) -> None:
+    assert_type(scan.to_polars(), pl.DataFrame)
+    assert_type(scan.to_duckdb(connection), duckdb.DuckDBPyRelation)
+    assert_type(polars.scan_table(url), pl.LazyFrame)
+    assert_type(scan.to_pandas(), pd.DataFrame)
+    assert_type(scan.to_dataset(), ds.Dataset)
+    assert_type(metrics.to_dict(), dict[str, Any])

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -23,6 +23,9 @@ from pyqbeast.scanning.conditions.predicate import Predicate
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS
 from pyqbeast.scanning.scan import Scan, narrowed, scan
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _OPERATORS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)} | {"Int"}
 
@@ -35,7 +38,7 @@ def scan_table(
     sample: float | None = None,
     columns: Sequence[str] | None = None,
     storage_options: Options = None,
-) -> Any:  # noqa: ANN401 (a LazyFrame of Polars)
+) -> pl.LazyFrame:
     """A version of an indexed table as a LazyFrame, whose queries open only the files and columns that they need.
 
     Comparisons of columns with constants leave out files and row groups. All rows are read by one thread.

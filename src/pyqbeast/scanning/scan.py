@@ -28,6 +28,12 @@ from pyqbeast.verification.report import VerifyReport, check_level
 from pyqbeast.verification.without_spark import verify_log
 
 if TYPE_CHECKING:
+    # Extras, and what takes long to import.
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    from pyarrow import dataset as ds
+
     from pyqbeast.scanning.tolerance import ScanEstimate
 
 
@@ -247,7 +253,7 @@ class Scan:
         """All rows as a table. Raises as `to_batches`."""
         return self.to_batches().read_all()
 
-    def to_pandas(self) -> Any:  # noqa: ANN401 (a DataFrame of pandas)
+    def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame of pandas.
 
         Raises as `to_batches`, and MissingPackageError where pandas is not installed, and UnsupportedError for a
@@ -262,14 +268,15 @@ class Scan:
                 _check_column_for_pandas(table.select([name]))
             raise
 
-    def to_polars(self) -> Any:  # noqa: ANN401 (a DataFrame of Polars)
+    def to_polars(self) -> pl.DataFrame:
         """All rows as a DataFrame of Polars.
 
         Raises as `to_batches`, and MissingPackageError where Polars is not installed.
         """
-        return of_extra("polars", "polars", "DataFrames of Polars").from_arrow(self.to_arrow())
+        frame: pl.DataFrame = of_extra("polars", "polars", "DataFrames of Polars").from_arrow(self.to_arrow())
+        return frame
 
-    def to_dataset(self) -> Any:  # noqa: ANN401 (importing datasets brings pandas along)
+    def to_dataset(self) -> ds.Dataset:
         """All rows as a dataset of pyarrow, whose readers push filters and columns down into files and row groups.
 
         Rows that are not stored as they are given out are read at once: those of files that a sample takes a part of,
@@ -294,7 +301,7 @@ class Scan:
         both = ds.dataset(parts) if left else parts[0]
         return both if rows.predicate is None else both.filter(rows.predicate.rows)
 
-    def to_duckdb(self, connection: Any) -> Any:  # noqa: ANN401 (objects of DuckDB)
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """All rows as a relation of a DuckDB connection, which can be queried again and again.
 
         DuckDB reads the columns of a query only, and leaves out files and row groups by its conditions on whole

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from pyqbeast.core.html import block_html, facts_html, table_html
 from pyqbeast.core.otree.size_stats import LevelStats, SizeStats
@@ -79,7 +80,7 @@ class IndexMetrics:
     table_files: int
     table_bytes: int
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The figures as JSON has them."""
         figures = asdict(self) | {"table_revisions": list(self.table_revisions)}
         for name in ("read_shares", "read_amplification"):
