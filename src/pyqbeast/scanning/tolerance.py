@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -62,7 +62,7 @@ class ScanEstimate(Outcome):
             column `sure` tells whether a group surely belongs to the answer.
     """
 
-    table: pa.Table
+    table: pa.Table = field(hash=False)
 
     def shown_rows(self, most: int | None = SHOWN_ROWS) -> tuple[list[str], list[tuple[object, ...]]]:
         """See `Outcome.shown_rows`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 
@@ -31,6 +32,12 @@ OTHER = TableScan(table="BatchScan numbers", skipped={})
 
 def on(column, skips=0, is_usable=True):
     return Condition(f"({column} > 1)", (column,), Amount(skips), is_usable)
+
+
+def test_equal_explanations_have_one_hash():
+    one, another = Explanation((SAMPLE, OTHER)), Explanation((copy.deepcopy(SAMPLE), OTHER))
+    assert one == another
+    assert hash(one) == hash(another)
 
 
 def test_the_page_tells_one_percent_by_one_percent():

@@ -43,6 +43,12 @@ CHILDREN = file(
 INDEXED = [ROOT_1, ROOT_2, CHILDREN]
 
 
+def test_equal_figures_have_one_hash():
+    one, another = (metrics_of(REVISION, INDEXED) for _ in range(2))
+    assert one == another
+    assert hash(one) == hash(another)
+
+
 def test_more_deleted_rows_than_there_are():
     with pytest.raises(FormatError, match=r"root 2: .*41 of its rows are deleted, and that it has 40"):
         metrics_of(REVISION, [ROOT_1, ROOT_2._replace(deleted=41), CHILDREN])

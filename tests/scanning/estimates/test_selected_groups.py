@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 
 import numpy as np
@@ -78,6 +79,7 @@ def test_the_first_groups_in_their_order(table):
     assert found.table["g"].to_pylist()[:3] == [8, 7, 6]
     assert found.table["sure"].to_pylist() == [True, True, True, False]
     assert {*found.choice.doubtful, *found.choice.left_out} == {(4,), (5,)}
+    assert {found: 1}[copy.deepcopy(found)]
 
 
 @pytest.mark.slow

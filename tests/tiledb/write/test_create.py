@@ -105,7 +105,11 @@ def test_enumerated_attributes(tmp_path):
         create_array(uri, schema)
     create_array(uri, schema, enumerations=enumerations)
     write_array(uri, pa.table({"x": [1, 2, 3], "c": [0, 1, 2], "s": [0, 1, 1], "again": [2, 1, 0]}))
-    assert tiledb.open_array(uri).enumerations == enumerations
+    one, another = tiledb.open_array(uri), tiledb.open_array(uri)
+    assert one.enumerations == enumerations
+    assert {one.schema: 1}[another.schema]
+    assert {one.enumerations["color"]: 1}[another.enumerations["color"]]
+    assert {one.fragments[0].footer: 1}[another.fragments[0].footer]
     with oracle.open(uri) as array:
         assert list(array.enum("color").values()) == ["red", "", "blüe"]
         assert list(array.enum("size").values()) == [5, 10]

@@ -48,7 +48,7 @@ class Completeness:
     unseen_share: float = 0.0
     most_keys: float = 0.0
     most_rows: float | None = 0.0
-    between: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    between: Mapping[str, tuple[Any, Any]] = field(default_factory=dict, hash=False)
 
 
 def missed_keys(fraction: float | FloatArray, probability: float) -> FloatArray:

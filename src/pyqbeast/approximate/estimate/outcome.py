@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +75,7 @@ class Outcome(ABC):
     exact_bytes: int
     steps: tuple[Reading, ...]
     confidence: float
-    worth: Mapping[str, str]
+    worth: Mapping[str, str] = field(hash=False)
     groups: Completeness | None = None
     choice: Choice | None = None
 

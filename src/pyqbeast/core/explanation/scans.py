@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyqbeast.core.format.weight import fraction_of
@@ -76,7 +76,7 @@ class TableScan:
     hashed_columns: tuple[str, ...] = ()
     total: Amount | None = None
     opened: Amount | None = None
-    skipped: Mapping[str, Amount]
+    skipped: Mapping[str, Amount] = field(hash=False)
     conditions: tuple[Condition, ...] = ()
     weights: tuple[int, int] | None = None
     unindexed: Amount = Amount()

@@ -6,7 +6,7 @@ Notebooks show a shorter one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pyqbeast.core.html import block_html, facts_html, table_html
@@ -65,8 +65,8 @@ class IndexMetrics:
     leaf_cube_element_count_stats: SizeStats
     leaf_block_element_count_stats: SizeStats
     leaf_levels: tuple[LevelStats, ...]
-    read_shares: dict[float, float]
-    read_amplification: dict[float, float]
+    read_shares: dict[float, float] = field(hash=False)
+    read_amplification: dict[float, float] = field(hash=False)
     deleted_rows: int
     live_rows: int
     files_with_vectors: int

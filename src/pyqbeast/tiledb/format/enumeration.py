@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ class Enumeration:
 
     name: str
     ordered: bool
-    values: pa.Array
+    values: pa.Array = field(hash=False)
     raw: tuple[bytes, ...]
     datatype: Datatype
     cell_val_num: int

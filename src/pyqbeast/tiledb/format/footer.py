@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u8, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
@@ -57,7 +57,7 @@ class Footer:
     var_sizes: tuple[int, ...]
     validity_sizes: tuple[int, ...]
     rtree: int
-    sections: dict[str, tuple[int, ...]]
+    sections: dict[str, tuple[int, ...]] = field(hash=False)
     fragment_statistics: int | None
     processed_conditions: int | None
     global_order: tuple[int, ...] = ()

@@ -66,7 +66,7 @@ class ArraySchema:
     coords_filters: FilterPipeline = ZSTD_FILTERS
     offsets_filters: FilterPipeline = ZSTD_FILTERS
     validity_filters: FilterPipeline = RLE_FILTERS
-    enumerations: dict[str, str] = field(default_factory=dict)
+    enumerations: dict[str, str] = field(default_factory=dict, hash=False)
     current_domain: MBR | None = None
     version: int = WRITTEN_VERSION
     name: str = ""
