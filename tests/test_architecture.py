@@ -33,7 +33,7 @@ ALLOWED = {
     "core.arguments": ["core.errors"],
     "core.extras": ["core.errors"],
     "core.location": ["core.errors"],
-    "core.html": [],
+    "core.html": ["core.visible"],
     "core.explanation": ["core.format", "core.html", "core.secrets", "core.visible"],
     "core.format": ["core.errors"],
     "core.transform": ["core.errors", "core.format"],
@@ -173,7 +173,9 @@ ALLOWED = {
     "tiledb.verify": [
         "core.arguments",
         "core.errors",
+        "core.html",
         "core.secrets",
+        "core.visible",
         "tiledb.errors",
         "tiledb.format",
         "tiledb.read",

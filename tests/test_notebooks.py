@@ -7,10 +7,19 @@ from html.parser import HTMLParser
 import pyarrow as pa
 
 import pyqbeast
+from pyqbeast import tiledb
 from pyqbeast.core import html
 from pyqbeast.core.problems import TAGS, Problem
+from pyqbeast.core.sharing.findings import Finding
+from pyqbeast.core.sharing.readers import ReaderVerdict
+from pyqbeast.delta import Diagnosis
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from pyqbeast.table.maintain.clean import CleanReport
+from pyqbeast.table.maintain.optimize import OptimizeResult
+from pyqbeast.table.maintain.repair import RepairReport
+from pyqbeast.table.maintain.repair_texts import Remedy
 from pyqbeast.table.maintain.upgrade import RevisionChanges, UpgradeReport
+from pyqbeast.tiledb.verify import ArrayProblem
 from pyqbeast.verification.report import VerifyReport
 from tests.scanning.tables import indexed_table
 
@@ -88,9 +97,54 @@ def test_a_report_of_an_upgrade():
     ]
 
 
+def test_a_report_of_a_repair():
+    left = Remedy(Problem(TAGS, "file-2", "", HOSTILE), "nothing")
+    healed = (Remedy(Problem(TAGS, "file-1", "", "wrong"), HOSTILE),)
+    report = RepairReport("t", True, None, 1, healed, (left,) * 250)
+    shown = Shown(report)
+    assert shown.texts[0] == str(report).splitlines()[0] == "would heal 1 problem in 1 file of t"
+    assert {"The first 1 of 1 healed problem", "The first 100 of 250 unhealed problems"} <= set(shown.texts)
+    assert shown.texts.count(HOSTILE) == 101
+    assert Shown(RepairReport("t", False, None, 0, (), ())).texts == ["t has no problems: nothing to repair"]
+
+
+def test_reports_of_cleaning_and_of_an_optimize():
+    assert Shown(CleanReport("t", False, ())).texts == ["nothing to clean in t"]
+    report = CleanReport("t", False, (HOSTILE,) * 2)
+    assert str(report).splitlines() == ["deleted 2 files of t:", f"  {HOSTILE}", f"  {HOSTILE}"]
+    assert Shown(report).texts[0] == "deleted 2 files of t"
+    assert Shown(report).texts.count(HOSTILE) == 2
+    result = OptimizeResult(2, 1, 1_000_000, 900_000)
+    assert Shown(result).texts == [str(result)]
+
+
+def test_a_diagnosis():
+    finding = Finding("way", ReaderVerdict.wrong, HOSTILE, ())
+    shown = Shown(Diagnosis("t", 3, "reader", "Reader 1", (finding,)))
+    assert shown.texts[0] == "reader (Reader 1), version 3 of t"
+    assert shown.texts.count(HOSTILE) == 1
+    assert "Nothing in the log that it would get wrong." in Shown(Diagnosis("t", 3, "r", "R", ())).texts
+
+
+def test_a_report_of_an_array():
+    report = tiledb.VerifyReport("a", 1, 2, 3_000, 4)
+    assert str(report) == "ok: 1 fragment, 2 tiles, 3,000 cells, 4 bytes"
+    assert Shown(report).texts == [f"a: {report}"]
+    report.problems.append(ArrayProblem("file", HOSTILE))
+    assert str(report).splitlines() == [
+        f"file: {HOSTILE}",
+        "1 problem: 1 fragment, 2 tiles, 3,000 cells, 4 bytes",
+    ]
+    assert HOSTILE in Shown(report).texts
+
+
 def test_a_table(spark, golden):
     path = str(golden("qbeast/d_append_revisions") / "table")
     shown = Shown(pyqbeast.QbeastTable.for_path(spark, path))
     assert shown.texts[0] == f"The table at {path}"
     assert [text for text in shown.texts if text.isdigit()] == ["3", "2", "1"]
     assert "a:linear, b:linear" in shown.texts
+
+
+def test_a_table_that_is_gone_still_has_a_name():
+    assert repr(pyqbeast.QbeastTable(None, "/gone")) == "QbeastTable('/gone')"

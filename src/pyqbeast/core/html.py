@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from pyqbeast.core.visible import counted
+
 #: Rows that a notebook shows of a long list.
 MOST_ROWS = 100
 
@@ -36,6 +38,13 @@ def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[obj
     head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def first_rows_html(noun: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table of the first rows of a list, each of which is such a thing; nothing where there are none."""
+    shown = rows[:MOST_ROWS]
+    caption = f"The first {len(shown):,} of {counted(len(rows), noun)}"
+    return table_html(caption, columns, shown) if rows else ""
 
 
 def _cell(value: object) -> str:

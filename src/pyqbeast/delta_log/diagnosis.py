@@ -9,6 +9,7 @@ from typing import Any
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.file_tags import are_legacy, of_any_revision
 from pyqbeast.core.format.hashed_layout import mapping_mode
+from pyqbeast.core.html import block_html, first_rows_html, texts_html
 from pyqbeast.core.location import Location
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.secrets import without_secrets
@@ -80,6 +81,16 @@ class Diagnosis:
         if self.commands:
             lines += ["  made safe by, in this order:", *(f"    {command}" for command in self.commands)]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = f"{self.reader} ({self.title}), version {self.version} of {self.table}"
+        rows = [(each.outcome.value, each.way, each.text) for each in self.findings]
+        return block_html(
+            head,
+            first_rows_html("finding", ("outcome", "way", "finding"), rows),
+            first_rows_html("command", ("made safe by, in this order",), [(each,) for each in self.commands]),
+            texts_html([] if rows else ["Nothing in the log that it would get wrong."]),
+        )
 
 
 def diagnose(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -319,8 +320,12 @@ class QbeastTable:
         return indexed_revisions(self._table_log(), self._path)
 
     def __repr__(self) -> str:
-        latest = self.latest_revision
-        return f"QbeastTable({without_secrets(self._path)!r}, columns={latest.columns}, cube_size={latest.cube_size})"
+        index = ""
+        # Debuggers show it where the table is dropped, or the session stopped, too.
+        with contextlib.suppress(Exception):
+            latest = self.latest_revision
+            index = f", columns={latest.columns}, cube_size={latest.cube_size}"
+        return f"QbeastTable({without_secrets(self._path)!r}{index})"
 
     def _repr_html_(self) -> str:
         rows = [

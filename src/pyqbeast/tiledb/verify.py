@@ -15,7 +15,9 @@ import pyarrow as pa
 
 from pyqbeast.core.arguments import check_type
 from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.html import block_html, first_rows_html
 from pyqbeast.core.secrets import without_secrets
+from pyqbeast.core.visible import counted
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.format.column import numbers, present
 from pyqbeast.tiledb.format.domain import MBRs
@@ -56,7 +58,7 @@ class ArrayProblem:
 
 @dataclass
 class VerifyReport:
-    """What a check found.
+    """What a check found. `str()` tells it to a person.
 
     Attributes:
         uri: the array.
@@ -76,9 +78,23 @@ class VerifyReport:
         """Whether nothing is wrong."""
         return not self.problems
 
+    @property
+    def summary(self) -> str:
+        """How much is wrong, and what was checked, as a line."""
+        checked = (counted(getattr(self, f"{noun}s"), noun) for noun in ("fragment", "tile", "cell", "byte"))
+        return f"{'ok' if self.ok else counted(len(self.problems), 'problem')}: {', '.join(checked)}"
+
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-able data."""
         return asdict(self) | {"ok": self.ok}
+
+    def __str__(self) -> str:
+        return "\n".join([*(f"{each.file}: {each.problem}" for each in self.problems), self.summary])
+
+    def _repr_html_(self) -> str:
+        rows = [(each.file, each.problem) for each in self.problems]
+        table = first_rows_html("problem", ("file", "problem"), rows)
+        return block_html(f"{self.uri}: {self.summary}", table)
 
 
 def verify(array: Array) -> VerifyReport:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.core.html import MOST_ROWS, block_html, table_html, texts_html
+from pyqbeast.core.html import block_html, first_rows_html, texts_html
 from pyqbeast.core.problems import REPLICATED, Problem
 from pyqbeast.core.visible import counted
 
@@ -64,13 +64,9 @@ class VerifyReport:
         return "\n".join([self.summary, *map(str, self.problems), *self.notes])
 
     def _repr_html_(self) -> str:
-        rows = [(each.rule, each.file, each.cube, each.text) for each in self.problems[:MOST_ROWS]]
-        table = table_html(
-            f"The first {len(rows):,} of {counted(len(self.problems), 'problem')}",
-            ("rule", "file", "cube", "problem"),
-            rows,
-        )
-        return block_html(self.summary, "" if self.ok else table, texts_html(self.notes))
+        rows = [(each.rule, each.file, each.cube, each.text) for each in self.problems]
+        table = first_rows_html("problem", ("rule", "file", "cube", "problem"), rows)
+        return block_html(self.summary, table, texts_html(self.notes))
 
 
 def untellable(level: str, error: UnsupportedError) -> VerifyReport:

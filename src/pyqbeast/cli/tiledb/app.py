@@ -38,9 +38,9 @@ def verify(uri: str, timestamp: int | None, encryption_key: str | None, output: 
 
     The exit code is 1 where something is wrong.
     """
-    data = commands.verify(uri, timestamp, encryption_key)
-    common.show_data(output, data, render.verify_text)
-    if not data["ok"]:
+    report = commands.verify(uri, timestamp, encryption_key)
+    common.show(output, report.to_dict, report.__str__)
+    if not report.ok:
         raise click.exceptions.Exit(1)
 
 

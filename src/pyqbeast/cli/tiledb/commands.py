@@ -15,6 +15,7 @@ from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.opening import open_array
+from pyqbeast.tiledb.verify import VerifyReport
 from pyqbeast.tiledb.verify import verify as verify_array
 from pyqbeast.tiledb.write.clean import clean as clean_array
 
@@ -56,13 +57,13 @@ def info(uri: str, timestamp: int | None = None, encryption_key: str | None = No
     }
 
 
-def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = None) -> Data:
-    """Check an array; `ok` tells whether nothing is wrong, `problems` what is.
+def verify(uri: str, timestamp: int | None = None, encryption_key: str | None = None) -> VerifyReport:
+    """Check an array.
 
     Raises:
         QbeastError: there is no array, or its schema cannot be read.
     """
-    return verify_array(open_array(uri, timestamp, encryption_key=encryption_key)).to_dict()
+    return verify_array(open_array(uri, timestamp, encryption_key=encryption_key))
 
 
 def clean(uri: str, retain_hours: float, *, dry_run: bool) -> Data:

@@ -29,13 +29,6 @@ def info_text(data: Data) -> str:
     return "\n".join(lines)
 
 
-def verify_text(data: Data) -> str:
-    """What a check found: one line per problem, and what was checked."""
-    lines = [f"{problem['file']}: {problem['problem']}" for problem in data["problems"]]
-    checked = f"{counted(data['fragments'], 'fragment')}, {_amount(data)}"
-    return "\n".join([*lines, f"{'ok' if data['ok'] else counted(len(lines), 'problem')}: {checked}"])
-
-
 def _amount(data: Data) -> str:
     return ", ".join(counted(data[f"{noun}s"], noun) for noun in ("tile", "cell", "byte"))
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyqbeast import bridge
 from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.html import block_html, first_rows_html
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.visible import counted
 from pyqbeast.verification.files_on_disk import RETENTION
@@ -37,11 +38,20 @@ class CleanReport:
         """As JSON has it."""
         return asdict(self)
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What became of the folder, as a line."""
         if not self.files:
             return f"nothing to clean in {self.path}"
-        head = f"{'would delete' if self.dry_run else 'deleted'} {counted(len(self.files), 'file')} of {self.path}"
-        return "\n".join([f"{head}:", *(f"  {file}" for file in self.files)])
+        return f"{'would delete' if self.dry_run else 'deleted'} {counted(len(self.files), 'file')} of {self.path}"
+
+    def __str__(self) -> str:
+        if not self.files:
+            return self.summary
+        return "\n".join([f"{self.summary}:", *(f"  {file}" for file in self.files)])
+
+    def _repr_html_(self) -> str:
+        return block_html(self.summary, first_rows_html("file", ("file",), [(each,) for each in self.files]))
 
 
 def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: bool) -> CleanReport:

@@ -30,6 +30,7 @@ from pyqbeast.core.format.file_tags import (
     recorded_weight,
 )
 from pyqbeast.core.format.logged_file import counted_rows
+from pyqbeast.core.html import block_html
 from pyqbeast.core.otree.compaction import StoredFile, files_to_rewrite
 from pyqbeast.core.revisions.revision import RevisionSet, configuration_entries
 from pyqbeast.core.sampling.replicated_cubes import holds_both
@@ -75,6 +76,9 @@ class OptimizeResult:
             f"{counted(self.files_removed, 'file')} ({self.bytes_removed / 1e6:.1f} MB) became "
             f"{self.files_added} ({self.bytes_added / 1e6:.1f} MB)"
         )
+
+    def _repr_html_(self) -> str:
+        return block_html(str(self))
 
 
 def optimize(

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyqbeast.core.errors import CommitConflictError
+from pyqbeast.core.html import block_html, first_rows_html
 from pyqbeast.core.problems import GAP, KEPT, REPLICATED, Problem
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.visible import counted
@@ -60,21 +61,40 @@ class RepairReport:
         """The fields and `ok`, as JSON can hold them."""
         return {"ok": self.ok, **asdict(self)}
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What became of the table, as a line."""
         if not self.healed and not self.left:
             return f"{self.path} has no problems: nothing to repair"
         did = "would heal" if self.dry_run else "healed"
         at = f", version {self.version}" if self.version is not None else ""
-        lines = [
-            f"{did} {counted(len(self.healed), 'problem')} in {counted(self.files, 'file')} of {self.path}{at}"
-        ]
-        lines += [f"  {remedy}" for remedy in self.healed]
+        return f"{did} {counted(len(self.healed), 'problem')} in {counted(self.files, 'file')} of {self.path}{at}"
+
+    def __str__(self) -> str:
+        lines = [self.summary, *(f"  {remedy}" for remedy in self.healed)]
         if self.left:
             lines += [
                 f"{counted(len(self.left), 'problem')} {'is' if len(self.left) == 1 else 'are'} left:",
                 *(f"  {remedy}" for remedy in self.left),
             ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return block_html(
+            self.summary,
+            *(
+                first_rows_html(noun, ("rule", "file", "problem", what), [_row(each) for each in remedies])
+                for noun, what, remedies in (
+                    ("healed problem", "what becomes of it", self.healed),
+                    ("unhealed problem", "what can be done", self.left),
+                )
+            ),
+        )
+
+
+def _row(remedy: Remedy) -> tuple[str, str, str, str]:
+    problem = remedy.problem
+    return problem.rule, problem.file, problem.text, remedy.text
 
 
 def repair(spark: SparkSession, path: str, *, dry_run: bool) -> RepairReport:
