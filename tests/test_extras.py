@@ -223,9 +223,13 @@ def test_the_package_shows_all_its_names():
 
 @pytest.mark.parametrize("missing", ["pyspark", OF_CLASSIC])
 def test_without_spark_the_package_shows_the_names_that_need_none(monkeypatch, missing):
+    everything = pyqbeast.__all__
     monkeypatch.setitem(sys.modules, missing, None)
     shown = dir(pyqbeast)
     assert {"scan", "Scan", "QbeastError", "tiledb", "__version__"} <= set(shown)
     assert "QbeastTable" not in shown
     assert {name for name, _ in inspect.getmembers(pyqbeast)} >= set(shown)
+    names = {}
+    exec("from pyqbeast import *", names)
+    assert {*names} - {"__builtins__"} == {*shown} & {*everything}
     assert "scan(" in pydoc.render_doc(pyqbeast, renderer=pydoc.plaintext)

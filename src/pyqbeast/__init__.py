@@ -90,13 +90,18 @@ _OF_CLASSIC = "pyspark.sql.classic"
 
 # A type checker sees the imports above, and so knows which names there are not.
 if not TYPE_CHECKING:
+    # A star takes what can be had. Python asks `__getattr__` for the list, as it does for each name on it.
+    _NAMES = __all__
+    del __all__
 
     def __getattr__(name):  # noqa: ANN001, ANN202
+        if name == "__all__":
+            return sorted({*_NAMES} & {*__dir__()})
         if name in _DOORS:
             return importlib.import_module(f"pyqbeast.{name}")
         if name in _WITHOUT_SPARK:
             return getattr(importlib.import_module("pyqbeast.scanning.scan"), name)
-        if name in __all__:
+        if name in _NAMES:
             pyspark = of_extra("spark", "pyspark", f"pyqbeast.{name} and all else that runs on Spark")
             if minor(pyspark.__version__) not in SPARK_VERSIONS:  # others lack modules that are imported now
                 raise SessionError(
@@ -113,5 +118,5 @@ if not TYPE_CHECKING:
 
     def __dir__():  # noqa: ANN202
         # help() and inspect ask for each name that is listed, and take no error but AttributeError.
-        shown = __all__ if is_installed("pyspark") and is_installed(_OF_CLASSIC) else _WITHOUT_SPARK
+        shown = _NAMES if is_installed("pyspark") and is_installed(_OF_CLASSIC) else _WITHOUT_SPARK
         return sorted({*globals(), *shown, *_DOORS})
