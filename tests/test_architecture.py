@@ -56,6 +56,7 @@ ALLOWED = {
         "core.transform",
         "core.revisions",
         "core.otree",
+        "core.visible",
     ],
     "delta_log": ["core", "listings"],
     "deletion_vectors": ["core", "delta_log"],

@@ -20,6 +20,7 @@ from pyqbeast.core.revisions.damage import check_revisions
 from pyqbeast.core.revisions.revision import RevisionSet
 from pyqbeast.core.sharing.readers import READERS, VERSION_2, Concern, ReaderVerdict, Way
 from pyqbeast.core.sharing.remedies import MAPPING, PROTECTION, VECTORS_FEATURE, Command, Remedies
+from pyqbeast.core.visible import counted
 
 #: Types of Delta that the Scala project does not index, and the one that keeps the values and their order.
 _UNKNOWN_TYPES = {"boolean": "int", "byte": "int", "short": "int"}
@@ -170,15 +171,15 @@ class _Look:
         upgrade = self.remedies.upgrade(drop_replicated=bool(copied))
         legacy = sum(file.is_legacy for file in self.table.files)
         if legacy:
-            yield Concern.old_format, f"{_many(legacy, 'file')} from before format 0.6", [upgrade]
+            yield Concern.old_format, f"{counted(legacy, 'file')} from before format 0.6", [upgrade]
         if copied:
-            text = f"{_many(len(copied), 'file')} of rows that other files hold too"
+            text = f"{counted(len(copied), 'file')} of rows that other files hold too"
             revisions = sorted({file.tags.revision_id for file in copied})
             yield Concern.replicated, text, [upgrade, *self.remedies.optimize(revisions)]
         first = self.table.revisions.revisions.get(STAGING_REVISION)
         unindexed = sum(file.tags.revision_id == STAGING_REVISION for file in self.table.files)
         if first is not None and not first.transformations and unindexed:
-            text = f"{_many(unindexed, 'file')} without an index in a table that was created empty"
+            text = f"{counted(unindexed, 'file')} without an index in a table that was created empty"
             yield Concern.created_empty, text, self.remedies.optimize([STAGING_REVISION])
 
     def _of_vectors(self) -> Iterator[tuple[Concern, str, list[Command]]]:
@@ -189,7 +190,7 @@ class _Look:
             *self.remedies.optimize(sorted({file.tags.revision_id for file in marked})),
         ]
         if marked:
-            text = f"deletion vectors hide {_many(rows, 'row')} of {_many(len(marked), 'file')}"
+            text = f"deletion vectors hide {counted(rows, 'row')} of {counted(len(marked), 'file')}"
             yield Concern.deleted_rows, text, purge
         if VECTORS_FEATURE in self.table.reader_features:
             yield (
@@ -215,7 +216,7 @@ class _Look:
         }
         for concern, found in problems.items():
             if found:
-                cubes = _many(sum(map(len, found.values())), "cube")
+                cubes = counted(sum(map(len, found.values())), "cube")
                 yield concern, f"{cubes} of the index {texts[concern]}", self.remedies.optimize(sorted(found))
 
     def _of_mapping(self) -> Iterator[tuple[Concern, str, list[Command]]]:
@@ -284,10 +285,6 @@ def _fields_of(data_type: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (
         yield from data_type.get("fields", [])
         for inner in ("elementType", "keyType", "valueType"):
             yield from _fields_of(data_type.get(inner))
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _some(names: Sequence[str]) -> str:
