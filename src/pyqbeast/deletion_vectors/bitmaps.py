@@ -30,8 +30,8 @@ _WITH_RUNS = 12347
 _WITHOUT_RUNS = 12346
 _MAX_ARRAY = 4096
 _MAX_CONTAINERS = 1 << 16
-# Delta writes an empty bitmap, of cookie and count, for each 2^32 rows without a deleted one.
-_SMALLEST_BITMAP = 8
+# Key or size, cookie and count, of 4 bytes each: Delta writes an empty bitmap for each 2^32 rows without a deleted one.
+_SMALLEST_BITMAP = 12
 
 
 class _Bytes:
@@ -101,7 +101,7 @@ def _build(parts: list[tuple[int, bytes]], source: str) -> BitMap64:
 
 def _portable(reader: _Bytes) -> Iterator[tuple[int, bytes]]:
     last = -1
-    for _ in range(_count(reader, "<Q", 4)):
+    for _ in range(_count(reader, "<Q")):
         key = reader.number("<I", "bitmap key")
         if key <= last or key > MAX_ROW_INDEX >> 32:
             raise reader.error(f"bitmap key: {key} after {last}; keys ascend, up to {MAX_ROW_INDEX >> 32}")
@@ -110,7 +110,7 @@ def _portable(reader: _Bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _native(reader: _Bytes, word: str) -> Iterator[tuple[int, bytes]]:
-    for key in range(_count(reader, word, 4)):
+    for key in range(_count(reader, word)):
         size = reader.number(word, "bitmap size")
         bitmap = _bitmap(reader)
         if len(bitmap) != size:
@@ -118,11 +118,11 @@ def _native(reader: _Bytes, word: str) -> Iterator[tuple[int, bytes]]:
         yield key, bitmap
 
 
-def _count(reader: _Bytes, form: str, word: int) -> int:
-    """The number of bitmaps to come, each of at least a word and an empty bitmap."""
+def _count(reader: _Bytes, form: str) -> int:
+    """The number of bitmaps to come, each with its key or size."""
     count = reader.number(form, "bitmap count")
     remaining = len(reader.data) - reader.position
-    if count * (word + _SMALLEST_BITMAP) > remaining:
+    if count * _SMALLEST_BITMAP > remaining:
         raise reader.error(f"bitmap count: {count} bitmaps cannot be in {remaining} bytes")
     return count
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.stored_text import read_json
 from pyqbeast.core.problems import VECTOR, VECTOR_FITS, VECTOR_ROWS, Problem
 from pyqbeast.deletion_vectors import vector_files, vector_rules
 from pyqbeast.deletion_vectors.vector import DeletionVector
@@ -13,7 +12,7 @@ from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 def read_descriptor(file: str, text: str) -> tuple[DeletionVectorDescriptor | None, list[Problem]]:
     """The descriptor in a text of the log, or why there is none."""
     try:
-        return DeletionVectorDescriptor.from_struct(read_json(text, "deletionVector")), []
+        return DeletionVectorDescriptor.from_json(text), []
     except FormatError as error:
         return None, [Problem(VECTOR, file, "", f"deletionVector: {error}")]
 
