@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pyqbeast.core.errors import FormatError, InvalidInputError
 from pyqbeast.core.format.constants import CLASS_PREFIX
@@ -15,6 +15,8 @@ from pyqbeast.core.transform.legacy import IdentityToByte, IdentityToZero, NullT
 from pyqbeast.core.transform.linear import LinearTransformer
 from pyqbeast.core.transform.quantiles import NumericQuantilesTransformer
 from pyqbeast.core.transform.text_quantiles import StringHistogramTransformer, StringQuantilesTransformer
+
+Class = TypeVar("Class")
 
 #: All kinds. The first kind that takes a type is the default for that type. Kinds of the same name have no type
 #: in common.
@@ -66,11 +68,7 @@ def transformer_from_json(fields: Mapping[str, Any], prefix: str = CLASS_PREFIX)
 
     Raises FormatError for anything that it cannot be.
     """
-    known = transformer_classes()
-    name = _simple_name(fields, prefix)
-    if name not in known:
-        raise _unknown(fields, "transformer", known)
-    return known[name].from_json(fields)
+    return _class_of(fields, prefix, "transformer", transformer_classes()).from_json(fields)
 
 
 def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
@@ -79,19 +77,11 @@ def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
     Numbers may be of any JSON kind. Raises FormatError for an unknown class name or a field of the wrong
     kind.
     """
-    known = transformation_classes()
-    name = _simple_name(fields, CLASS_PREFIX)
-    if name not in known:
-        raise _unknown(fields, "transformation", known)
-    return known[name].from_json(fields)
+    return _class_of(fields, CLASS_PREFIX, "transformation", transformation_classes()).from_json(fields)
 
 
-def _simple_name(fields: Mapping[str, Any], prefix: str) -> str:
-    """The class name without its prefix; empty where there is none."""
-    name = fields.get("className") if isinstance(fields, Mapping) else None
-    return name[len(prefix) :] if isinstance(name, str) and name.startswith(prefix) else ""
-
-
-def _unknown(fields: Mapping[str, Any], what: str, known: Mapping[str, object]) -> FormatError:
-    name = fields.get("className") if isinstance(fields, Mapping) else None
-    return FormatError(f"{shown(name)} is no {what} of the format; known: {sorted(known)}")
+def _class_of(fields: Mapping[str, Any], prefix: str, what: str, known: Mapping[str, Class]) -> Class:
+    name = fields.get("className")
+    if isinstance(name, str) and name.startswith(prefix) and (simple := name.removeprefix(prefix)) in known:
+        return known[simple]
+    raise FormatError(f"{shown(name)} is no {what} of the format; known: {sorted(known)}")
