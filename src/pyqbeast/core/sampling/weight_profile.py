@@ -29,7 +29,6 @@ from pyqbeast.core.format.key_frequency import parse_key_frequency, rows_of_larg
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.weight import weight_of
 from pyqbeast.core.format.weight_counts import BORDERS, counts_of_files
-from pyqbeast.core.sampling.key_granularity import key_granularity, repeated_rows
 from pyqbeast.core.sampling.weight_scale import WeightScale
 
 #: For each interval of counts the smallest weight above it.
@@ -86,7 +85,8 @@ class WeightProfile:
         is_chosen: whether neither can those of keys that came again in each write: rows were chosen by their weight.
         problem: why it is not known which weight stands for a fraction; None if it is known.
         key_granularity: the share of the rows that one key may hold, as far as it repeats within writes; between
-            writes it is seen only where the rows are uneven and nobody chose them.
+            writes it is seen only where the rows are uneven and nobody chose them. Rows of one key have one weight and
+            are sampled together, so no sample is finer.
     """
 
     def __init__(
@@ -106,7 +106,10 @@ class WeightProfile:
         self._heaviest = int(spread.highest.max(initial=WEIGHT_MIN))
         self._below, self._above = spread.sums()
         largest = rows_of_largest_keys(parse_key_frequency(file.tags) for file in files).values()
-        key_rows = 1.0 + repeated_rows(largest)
+        # The rows that repeat a key within one write. A key that comes once in each of many writes is not seen, so that
+        # a table of distinct keys has granularity 0 after any number of writes: `most_rows_of_a_key` bounds every key.
+        repeated_rows = sum(largest) - len(largest)
+        key_rows = 1.0 + repeated_rows
         unrecorded = UNRECORDED_KEY_SHARE * self._rows
         # Other hashes may make one key of several.
         if not all(TAG_KEY_ROWS in file.tags and file.revision_id in prunable for file in files):
@@ -119,9 +122,8 @@ class WeightProfile:
             self._uncounted > 0 or not self._are_spread_over(WEIGHT_MIN, WEIGHT_END, self._repeated_key_rows)
         )
         is_repeated = self.is_uneven and not self.is_chosen
-        self.key_granularity = key_granularity(
-            self._repeated_key_rows if is_repeated else repeated_rows(largest), self._rows
-        )
+        of_a_key = self._repeated_key_rows if is_repeated else repeated_rows
+        self.key_granularity = min(1.0, of_a_key / self._rows) if self._rows else 0.0
         self.problem = self._problem(configuration, has_deleted=any(file.deleted for file in files))
 
     @property
@@ -155,7 +157,7 @@ class WeightProfile:
         return all(
             self._evidence(rows, share, key_rows) <= UNEVEN_EVIDENCE
             for counts, of_weights in found
-            for rows, share in zip(_floats(counts), _floats(of_weights), strict=True)
+            for rows, share in zip(counts.tolist(), of_weights.tolist(), strict=True)
         )
 
     def _evidence(self, found: float, share: float, key_rows: float) -> float:
@@ -190,7 +192,3 @@ class WeightProfile:
             "older release do not tell how theirs are spread: run optimize on the table (with revision=0 for files "
             "without an index, with files=[…] for those of an older release), which counts them"
         )
-
-
-def _floats(values: NDArray[np.float64]) -> list[float]:
-    return [float(value) for value in values]
