@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyqbeast.core.arguments import checked_fraction
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.core.format.file_tags import Block, FileTags
+from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.hashed_layout import mapping_mode, name_in_files
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.location import Location, location_text
@@ -19,7 +19,6 @@ from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
 from pyqbeast.core.sampling.weight_profile import WeightProfile
 from pyqbeast.delta_log import locations
-from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.delta_log.reader import NO_METADATA, Snapshot, read_snapshot
 from pyqbeast.delta_log.tags_in_bulk import tags_in_bulk
 
@@ -122,23 +121,12 @@ class IndexedSnapshot:
     @once
     def files(self) -> list[LoggedFile]:
         """All live files, in the order of their paths."""
-
-        def logged(file: LiveFile, tags: FileTags) -> LoggedFile:
-            return LoggedFile(
-                file.path,
-                file.size,
-                file.physical_rows,
-                file.deleted,
-                file.tags,
-                tags.revision_id,
-                tags.blocks,
-                tags.problem,
-            )
-
         files = self.snapshot.files
-        return list(
-            map(logged, files, tags_in_bulk([file.tags for file in files], self.revisions.dimensions.get))
-        )
+        told = tags_in_bulk([file.tags for file in files], self.revisions.dimensions.get)
+        return [
+            LoggedFile(file.path, file.size, file.physical_rows, file.deleted, file.tags, *tags)
+            for file, tags in zip(files, told, strict=True)
+        ]
 
     @property
     @once
