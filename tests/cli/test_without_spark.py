@@ -24,6 +24,7 @@ from click.testing import CliRunner
 from pyqbeast.cli import common
 from pyqbeast.cli.demo import next_steps
 from pyqbeast.cli.flights import read_flights
+from pyqbeast.cli.rows import plain_rows
 from pyqbeast.core.errors import FormatError
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
@@ -285,8 +286,10 @@ def test_values_that_python_or_json_lacks_are_shown(pyqbeast, tmp_path, held, st
 
 
 def test_only_rows_that_are_printed_are_converted(pyqbeast, table, monkeypatch):
-    seen, plain_rows = [], common.plain_rows
-    monkeypatch.setattr(common, "plain_rows", lambda rows: seen.append(rows.num_rows) or plain_rows(rows))
+    seen = []
+    monkeypatch.setattr(
+        "pyqbeast.cli.sample.plain_rows", lambda rows: seen.append(rows.num_rows) or plain_rows(rows)
+    )
     for limit in (0, 3):
         printed = pyqbeast("sample", table, "--fraction", 1, "--limit", limit, "--output", "json").output
         assert len(json.loads(printed)) == sum(seen) == limit

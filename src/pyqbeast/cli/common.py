@@ -13,8 +13,6 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
-import numpy as np
-import pyarrow as pa
 
 import pyqbeast
 from pyqbeast.core.errors import QbeastError, StorageError
@@ -120,65 +118,6 @@ def local_session() -> SparkSession:
         .config("spark.log.level", "ERROR")
     )
     return configure(builder).getOrCreate()
-
-
-def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
-    """Rows of Arrow with the values that Spark gives to Python: times without their zone, which is UTC.
-
-    Days and times that Python does not know are texts.
-    """
-    held = rows.cast(pa.schema([each.with_type(_plain(each.type)) for each in rows.schema]))
-    try:
-        found: list[dict[str, Any]] = held.to_pylist(maps_as_pydicts="lossy")
-    except (OverflowError, ValueError):
-        columns = list(zip(held.schema.names, held.columns, strict=True))
-        found = [{name: _known(values[at]) for name, values in columns} for at in range(held.num_rows)]
-    return [{name: _with_mutable_bytes(value) for name, value in row.items()} for row in found]
-
-
-def _known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)
-    """A value as Python has it; days and times that it does not know are texts."""
-    if not value.is_valid:
-        return None
-    if isinstance(value, pa.MapScalar):
-        return {_known(each[0]): _known(each[1]) for each in value.values}
-    if isinstance(value, pa.ListScalar):
-        return [_known(each) for each in value.values]
-    if isinstance(value, pa.StructScalar):
-        return {name: _known(part) for name, part in value.items()}
-    try:
-        return value.as_py()
-    except (OverflowError, ValueError):
-        # Arrow's own texts have another year for some of them.
-        if pa.types.is_date(value.type):
-            return str(np.datetime64(value.value, "D"))
-        return str(np.datetime64(value.value, "us")).replace("T", " ")
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us")
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(_plain(each.type)) for each in kind])
-    if pa.types.is_map(kind):
-        key, value = (_plain(each) for each in (kind.key_type, kind.item_type))
-        # Python takes no dict and no list for a key.
-        is_dict = not pa.types.is_nested(key)
-        return pa.map_(key, value) if is_dict else pa.list_(pa.struct([("key", key), ("value", value)]))
-    return kind
-
-
-def _with_mutable_bytes(value: Any) -> Any:  # noqa: ANN401 (a value of a row)
-    """A value whose bytes are of the class that Spark gives, but for keys of maps."""
-    if isinstance(value, bytes):
-        return bytearray(value)
-    if isinstance(value, list):
-        return [_with_mutable_bytes(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _with_mutable_bytes(each) for key, each in value.items()}
-    return value
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:

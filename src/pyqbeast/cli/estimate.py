@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import pyqbeast
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import NamesCollideError, Outcome, SharedRefusalError
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
-from pyqbeast.cli.rows import grid
+from pyqbeast.cli.rows import grid, plain_rows
 from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.location import location_text
@@ -127,7 +128,7 @@ def estimate(
         requested = _requested(aggregates, names)
         rows = table if where is None else table.where(where)
         found = rows.tolerance(requested, by=[_unquoted(text) for text in groups], **bounds)
-        columns, values = found.table.column_names, common.plain_rows(found.table)
+        columns, values = found.table.column_names, plain_rows(found.table)
         _print(columns, values, found, output)
     except SharedRefusalError:
         raise
@@ -220,8 +221,6 @@ def _share(text: str) -> float:
 def _by_spark(
     path: str, aggregates: Sequence[str], where: str | None, groups: Sequence[str], bounds: dict[str, Any]
 ) -> Estimate:
-    import pyqbeast
-
     table = common.local_session().read.format("qbeast").load(path)
     from pyspark.sql import functions as F
 

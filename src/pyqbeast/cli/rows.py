@@ -1,4 +1,4 @@
-"""Rows as text or JSON."""
+"""Rows as text or JSON, and rows of Arrow as Spark gives them to Python."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from pyqbeast.cli import common
 from pyqbeast.core.visible import counted, places
@@ -61,3 +64,62 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     above, head_edge, below, edge, last = _DRAWN if shown(drawn) == drawn else _DRAWN_IN_ASCII
     rows_drawn = (line(edge, values) for values in cells[1:])
     return "\n".join([rule(above), line(head_edge, cells[0]), rule(below), *rows_drawn, rule(last)])
+
+
+def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows of Arrow with the values that Spark gives to Python: times without their zone, which is UTC.
+
+    Days and times that Python does not know are texts.
+    """
+    held = rows.cast(pa.schema([each.with_type(_plain(each.type)) for each in rows.schema]))
+    try:
+        found: list[dict[str, Any]] = held.to_pylist(maps_as_pydicts="lossy")
+    except (OverflowError, ValueError):
+        columns = list(zip(held.schema.names, held.columns, strict=True))
+        found = [{name: _known(values[at]) for name, values in columns} for at in range(held.num_rows)]
+    return [{name: _with_mutable_bytes(value) for name, value in row.items()} for row in found]
+
+
+def _known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)
+    """A value as Python has it; days and times that it does not know are texts."""
+    if not value.is_valid:
+        return None
+    if isinstance(value, pa.MapScalar):
+        return {_known(each[0]): _known(each[1]) for each in value.values}
+    if isinstance(value, pa.ListScalar):
+        return [_known(each) for each in value.values]
+    if isinstance(value, pa.StructScalar):
+        return {name: _known(part) for name, part in value.items()}
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        # Arrow's own texts have another year for some of them.
+        if pa.types.is_date(value.type):
+            return str(np.datetime64(value.value, "D"))
+        return str(np.datetime64(value.value, "us")).replace("T", " ")
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us")
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_plain(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        key, value = (_plain(each) for each in (kind.key_type, kind.item_type))
+        # Python takes no dict and no list for a key.
+        is_dict = not pa.types.is_nested(key)
+        return pa.map_(key, value) if is_dict else pa.list_(pa.struct([("key", key), ("value", value)]))
+    return kind
+
+
+def _with_mutable_bytes(value: Any) -> Any:  # noqa: ANN401 (a value of a row)
+    """A value whose bytes are of the class that Spark gives, but for keys of maps."""
+    if isinstance(value, bytes):
+        return bytearray(value)
+    if isinstance(value, list):
+        return [_with_mutable_bytes(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _with_mutable_bytes(each) for key, each in value.items()}
+    return value

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.cli.rows import print_rows, rows_asked
+from pyqbeast.cli.rows import plain_rows, print_rows, rows_asked
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.scan import Scan, scan
 
@@ -51,7 +51,7 @@ def _first_rows(sampled: Scan, most: int | None) -> pa.Table:
 
 def _rows(held: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in held.to_batches(max_chunksize=10_000):
-        yield from common.plain_rows(batch)
+        yield from plain_rows(batch)
 
 
 def _by_spark(path: str, fraction: float, most: int | None) -> tuple[list[str], Iterator[dict[str, Any]]]:
