@@ -210,14 +210,6 @@ def test_merging_keeps_what_fits(old, new, merged):
     assert old.merge(new, RNG) == merged
 
 
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(2**53, 2**53 + 1), (3, 3), (None, None)],
-)
-def test_without_a_range_there_is_an_identity(low, high):
-    assert spanning(LONG, low, high, RNG) == Identity(LONG, low)
-
-
 LEAST, MOST = 5e-324, sys.float_info.max
 
 
