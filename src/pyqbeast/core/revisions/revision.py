@@ -104,16 +104,16 @@ class Revision:
 
     def to_json(self) -> str:
         """The stored text: compact, fields in the order of the other writers."""
-        transformers: list[Mapping[str, Any]] = [each.to_json() for each in self.transformers]
-        if self.weight_columns:
-            transformers = _renamed(transformers, CLASS_PREFIX, WEIGHTED_CLASS_PREFIX)
+        prefix = WEIGHTED_CLASS_PREFIX if self.weight_columns else CLASS_PREFIX
         return compact_json(
             {
                 "revisionID": self.id,
                 "timestamp": self.timestamp,
                 "tableID": self.table_id,
                 "desiredCubeSize": self.cube_size,
-                "columnTransformers": transformers,
+                "columnTransformers": [
+                    {**each.to_json(), "className": prefix + each.class_name} for each in self.transformers
+                ],
                 "transformations": [transformation.to_json() for transformation in self.transformations],
                 **({WEIGHT_COLUMNS: list(self.weight_columns)} if self.weight_columns else {}),
                 **({HASHED_AS: read_json(self.hashed_as, HASHED_AS)} if self.hashed_as else {}),
@@ -319,11 +319,6 @@ def _whole_field(stored: Mapping[str, Any], name: str, least: int) -> int:
             f"field {name!r} of a revision has to be a whole number from {least}, not {shown(value)}"
         )
     return value
-
-
-def _renamed(transformers: Iterable[Mapping[str, Any]], old: str, new: str) -> list[Mapping[str, Any]]:
-    """The same transformers with another prefix of their class."""
-    return [{**fields, "className": fields["className"].replace(old, new, 1)} for fields in transformers]
 
 
 def _weight_columns(stored: Mapping[str, Any]) -> tuple[str, ...]:
