@@ -228,6 +228,8 @@ DEFAULTS = "spark.databricks.delta.properties.defaults."
         ({}, {"universalFormat.enabledFormats": "iceberg"}, False),
         ({"delta.enableIcebergCompatV2": "false"}, {"enableIcebergCompatV2": "true"}, True),
         ({}, {"enableDeletionVectors": "false"}, False),
+        ({}, {"enableDeletionVectors": "true"}, False),
+        ({"DELTA.ENABLEDELETIONVECTORS": "true"}, {"enableDeletionVectors": "false"}, False),
         ({"Delta.EnableDeletionVectors": "false"}, {}, False),
         ({"delta.minReaderVersion": "1", "delta.minWriterVersion": "2"}, {}, False),
         ({"DELTA.MINWRITERVERSION": "5"}, {}, False),
@@ -236,8 +238,11 @@ DEFAULTS = "spark.databricks.delta.properties.defaults."
         ({"delta.minReaderVersion": "none"}, {}, True),
     ],
 )
-def test_a_table_for_other_readers_gets_no_vectors_by_itself(properties, defaults, vectors):
-    """Nobody has asked for vectors. Delta refuses them beside other formats, and an older protocol has none."""
+def test_new_tables_take_vectors_unless_somebody_says_otherwise(properties, defaults, vectors):
+    """Delta refuses them beside other formats, and an older protocol has none.
+
+    Delta itself gives a new table the session's default, and what the user says in its place.
+    """
     session = SimpleNamespace(conf={DEFAULTS + name: value for name, value in defaults.items()})
     asked = WriteOptions.parse({"path": "t", **properties})
     assert asked.new_table_properties(session) == ({VECTORS_PROPERTY: "true"} if vectors else {})

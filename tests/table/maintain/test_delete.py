@@ -29,7 +29,6 @@ from pyqbeast.delta import DeletionVector
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.table.maintain import delete as deleting
-from pyqbeast.table.options import WriteOptions
 from tests.deletion_vectors.tables import table_of
 from tests.spark_session import under
 from tests.table.help import count, holds, ids, ids_of_each, jobs, load, opened, rows_2d, save
@@ -413,27 +412,6 @@ def test_new_tables_take_vectors_unless_the_user_says_no(spark, table_path, opti
     assert (protocol["minReaderVersion"], protocol["minWriterVersion"]) == ((3, 7) if enabled else (1, 2))
     save(rows_2d(spark, 100, first=100), table_path)
     assert not actions(table_path, "protocol")
-
-
-def test_new_tables_take_vectors_unless_the_session_says_no(spark):
-    """Delta itself gives a new table the session's default, and what the user says in its place."""
-    assert WriteOptions.parse({"path": "t"}).new_table_properties(spark) == {VECTORS: "true"}
-    default = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
-    for by_session, by_user in (("false", {}), ("false", {VECTORS.upper(): "true"}), ("true", {})):
-        with under(spark, {default: by_session}):
-            assert WriteOptions.parse({"path": "t", **by_user}).new_table_properties(spark) == {}
-
-
-def test_tables_for_readers_of_iceberg_get_no_vectors(spark):
-    asked = WriteOptions.parse({"path": "t", "delta.enableIcebergCompatV2": "true"})
-    assert asked.new_table_properties(spark) == {}
-
-
-def test_a_table_of_an_older_protocol_gets_no_vectors(spark, table_path):
-    """Its protocol would be the newest one without a word."""
-    save(rows_2d(spark, 100), table_path, **{"delta.minReaderVersion": 1, "delta.minWriterVersion": 2})
-    (protocol,) = actions(table_path, "protocol")
-    assert (protocol["minReaderVersion"], protocol["minWriterVersion"]) == (1, 2)
 
 
 def plan_text(frame):
