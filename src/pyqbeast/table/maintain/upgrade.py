@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pyqbeast import bridge
@@ -31,6 +31,7 @@ _OPERATION = "UPGRADE QBEAST FORMAT"
 #: Names of columns beside those of Delta's `AddFile`.
 _LEGACY = "__legacy"
 _REPLICATED = "__replicated"
+_DROPPED = "__dropped"
 _REVISION = "__revision"
 _BLOCKS = "__blocks"
 
@@ -174,9 +175,9 @@ class _Attempt:
             self.log.tags_are_replicated(tags).alias(_REPLICATED),
             self.log.tag_revision(tags).alias(_REVISION),
             self.log.tag_blocks(tags).alias(_BLOCKS),
-        )
-        self.dropped = marked.filter(F.col(_REPLICATED) & F.lit(drop_replicated))
-        self.changed = marked.filter(F.col(_LEGACY) & ~(F.col(_REPLICATED) & F.lit(drop_replicated)))
+        ).withColumn(_DROPPED, F.col(_REPLICATED) & F.lit(drop_replicated))
+        self.touched = marked.filter(F.col(_LEGACY) | F.col(_DROPPED))
+        self.changed = self.touched.filter(~F.col(_DROPPED))
 
     def report(self, *, dry_run: bool) -> UpgradeReport:
         """What changes. One Spark job."""
@@ -188,26 +189,19 @@ class _Attempt:
         )
 
     def _changes(self) -> tuple[RevisionChanges, ...]:
-        revision = F.col(_REVISION).alias("revision")
-        damaged = F.when(F.size(_BLOCKS) == F.lit(0), F.col("path"))
-        changed = self.changed.select(
-            revision, "size", _REPLICATED, F.lit(False).alias("drops"), damaged.alias("damaged")
-        )
-        dropped = self.dropped.select(
-            revision, "size", _REPLICATED, F.lit(True).alias("drops"), F.lit(None).alias("damaged")
-        )
-        stays = F.col("drops") == F.lit(False)
+        stays = ~F.col(_DROPPED)
+        damaged = F.when(stays & (F.size(_BLOCKS) == F.lit(0)), F.col("path"))
         per_revision = (
             bridge.grouped(
-                changed.unionAll(dropped),
-                ["revision"],
+                self.touched,
+                [_REVISION],
                 F.count_if(stays).alias("files"),
                 F.count_if(stays & F.col(_REPLICATED)).alias("replicated"),
-                F.count_if(F.col("drops")).alias("dropped_files"),
-                F.sum(F.when(F.col("drops"), F.col("size")).otherwise(0)).alias("dropped_bytes"),
-                F.min("damaged").alias("damaged"),
+                F.count_if(_DROPPED).alias("dropped_files"),
+                F.sum(F.when(F.col(_DROPPED), F.col("size")).otherwise(0)).alias("dropped_bytes"),
+                F.min(damaged).alias("damaged"),
             )
-            .sort("revision")
+            .sort(_REVISION)
             .collect()
         )
         for row in per_revision:
@@ -215,7 +209,7 @@ class _Attempt:
                 raise self._damage(row["damaged"])
         return tuple(
             RevisionChanges(
-                row["revision"],
+                row[_REVISION],
                 row["files"],
                 row["files"],
                 row["replicated"],
@@ -245,14 +239,11 @@ class _Attempt:
         changed = self.changed.withColumns({"tags": tags, "dataChange": F.lit(False)})
         return self.log.rewrite_entries(
             _OPERATION,
-            self._plain(changed),
-            self._plain(self.dropped),
+            changed.select(*self.columns),
+            self.touched.filter(F.col(_DROPPED)).select(*self.columns),
             dict.fromkeys(report.removed_settings),
             _metrics(report),
         )
-
-    def _plain(self, files: DataFrame) -> DataFrame:
-        return files.select(*self.columns)
 
 
 def _metrics(report: UpgradeReport) -> Mapping[str, str]:
