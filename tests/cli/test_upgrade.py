@@ -1,4 +1,4 @@
-"""`pyqbeast upgrade`, run in this process on the tests' session."""
+"""`pyqbeast upgrade`: its options reach the upgrade, and its report whoever asked for it."""
 
 from __future__ import annotations
 
@@ -7,40 +7,37 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
-from tests.table.legacy import REPLICATED, small_copy_of
+from pyqbeast.table.maintain.upgrade import RevisionChanges, UpgradeReport
 
 
 @pytest.fixture
-def upgrade(spark, monkeypatch):
-    monkeypatch.setattr(common, "local_session", lambda: spark)
+def upgrade(monkeypatch):
+    def told(session, path, dry_run, drop_replicated):
+        assert (session, drop_replicated) == ("the session", True)
+        changes = RevisionChanges(1, 14, 14, 0, 3, 35_027)
+        return UpgradeReport(path, dry_run, None if dry_run else 3, (changes,), ("qbeast.replicatedSet.1",))
+
+    monkeypatch.setattr(common, "local_session", lambda: "the session")
+    monkeypatch.setattr(pyqbeast, "upgrade", told)
 
     def run(*arguments):
-        return CliRunner().invoke(app, ["upgrade", *(str(a) for a in arguments)])
+        done = CliRunner().invoke(app, ["upgrade", "/t", "--drop-replicated", *arguments])
+        assert done.exit_code == 0, done.output
+        return done.output
 
     return run
 
 
-def test_a_dry_run_the_upgrade_and_once_more(golden, upgrade, table_path):
-    path = small_copy_of(golden, REPLICATED, table_path)
-    planned = upgrade(path, "--dry-run", "--drop-replicated")
-    assert planned.exit_code == 0, planned.output
-    assert planned.output.splitlines() == [
-        f"would upgrade {path}:",
+def test_what_would_change_and_what_has_changed(upgrade):
+    assert upgrade("--dry-run").splitlines() == [
+        "would upgrade /t:",
         "  revision 1: 14 files and 14 blocks changed, 0 blocks replicated",
         "    3 replicated files dropped, 35,027 bytes",
         "  setting qbeast.replicatedSet.1 removed",
     ]
-    done = json.loads(upgrade(path, "--drop-replicated", "--output", "json").output)
+    done = json.loads(upgrade("--output", "json"))
     assert (done["version"], done["dry_run"], done["is_needed"]) == (3, False, True)
     assert (done["revisions"][0]["files"], done["revisions"][0]["dropped_files"]) == (14, 3)
-    again = upgrade(path)
-    assert (again.exit_code, "nothing to upgrade" in again.output) == (0, True)
-
-
-def test_a_plain_delta_table_is_told_so(spark, upgrade, table_path):
-    spark.range(3).write.format("delta").save(table_path)
-    done = upgrade(table_path)
-    assert done.exit_code == 1
-    assert done.output.startswith(f"error: the Delta table at {table_path} is not indexed")
