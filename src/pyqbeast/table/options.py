@@ -13,6 +13,7 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import (
     INDEX_OPTION_PREFIX,
     INDEX_OPTIONS,
+    INT_MAX,
     READS_TABLE,
     REPLACES_TABLE,
     SAMPLE_FRACTIONS,
@@ -122,19 +123,19 @@ class WriteOptions:
         stated = str(self.cube_size or "")
         return {key: stated for key in stored if stated and configuration[key] != stated}
 
-    def file_limit(self, spark: SparkSession) -> int | None:
-        """Rows that a file may hold by Spark's own option or, without it, by its setting; None for any number."""
+    def with_file_rows(self, spark: SparkSession, cube_size: int) -> dict[str, str]:
+        """Delta's options, with the most rows of a file: by Spark's own option or its setting, or twice the cube size.
+
+        Estimates of a file's rows can be too low.
+        """
         text = self.delta.get(_FILE_ROWS) or _setting(spark, _FILE_ROWS_SETTING) or "0"
         try:
-            return max(0, int(text)) or None
+            limit = max(0, int(text)) or INT_MAX
         except ValueError:
             raise InvalidInputError(
                 f"maxRecordsPerFile has to be a whole number of rows, not {text!r}"
             ) from None
-
-    def with_file_rows(self, rows: int) -> dict[str, str]:
-        """Delta's options, with a bound on the rows in a file."""
-        return {**self.delta, _FILE_ROWS: str(rows)}
+        return {**self.delta, _FILE_ROWS: str(min(2 * cube_size, limit, INT_MAX))}
 
     def new_table_properties(self, spark: SparkSession) -> dict[str, str]:
         """Properties that a new table gets beside the user's.

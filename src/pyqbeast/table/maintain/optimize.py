@@ -39,7 +39,7 @@ from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
-from pyqbeast.table.write.plan import RowsToWrite, plan_append, rows_per_file
+from pyqbeast.table.write.plan import RowsToWrite, plan_append
 from pyqbeast.table.write.table_checks import stored_revisions
 
 
@@ -181,7 +181,7 @@ class _Optimize:
         options = {}
         if plan is not None:
             defaults = WriteOptions.parse({"path": self.path})
-            options = defaults.with_file_rows(rows_per_file(plan.revision, defaults.file_limit(self.spark)))
+            options = defaults.with_file_rows(self.spark, plan.revision.cube_size)
             if plan.is_new:
                 entries = configuration_entries(plan.revision, transaction.configuration)
                 transaction.store(entries, drops_revisions=False)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import INT_MAX, STAGING_REVISION
+from pyqbeast.core.format.constants import STAGING_REVISION
 from pyqbeast.core.format.types import format_type_or_none
 from pyqbeast.core.once import once
 from pyqbeast.core.otree.file_layout import lay_out
@@ -102,14 +102,6 @@ class WritePlan:
     def renumbered(self, revision_id: int) -> WritePlan:
         """The same files under another number of their revision."""
         return replace(self, revision=replace(self.revision, id=revision_id))
-
-
-def rows_per_file(revision: Revision, limit: int | None) -> int:
-    """The most rows in a file: twice the cube size, or the user's `limit`.
-
-    Estimates of a file's rows can be too low.
-    """
-    return min(2 * revision.cube_size, limit or INT_MAX, INT_MAX)
 
 
 def plan_new(rows: RowsToWrite, replaced: Revision | None) -> WritePlan:

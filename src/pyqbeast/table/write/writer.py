@@ -14,7 +14,7 @@ from pyqbeast.core.format.constants import TABLE_PROPERTY
 from pyqbeast.core.revisions.revision import configuration_entries, revisions_from_configuration
 from pyqbeast.table.hooks import hook_tags, named_hooks
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
-from pyqbeast.table.write.plan import RowsToWrite, WritePlan, plan_append, plan_new, rows_per_file
+from pyqbeast.table.write.plan import RowsToWrite, WritePlan, plan_append, plan_new
 from pyqbeast.table.write.table_checks import check_hashed_columns, check_names, stored_revisions
 
 #: How often a commit is tried again with the same files. Each time another writer's commit has come first.
@@ -133,9 +133,7 @@ class _Write:
 
     def _write_files(self, transaction: bridge.Transaction, plan: WritePlan) -> None:
         self._store(transaction, plan)
-        delta_options = self.options.with_file_rows(
-            rows_per_file(plan.revision, self.options.file_limit(self.spark))
-        )
+        delta_options = self.options.with_file_rows(self.spark, plan.revision.cube_size)
         delta_options |= self._properties(transaction)
         try:
             transaction.write(plan.frame, self.mode, delta_options, PAGE_ROWS)
