@@ -216,14 +216,14 @@ class _Optimize:
         dimensions_of = stored.dimensions.get
         tagged = [(file, parse_tags(file.true_tags, dimensions_of)) for file in files]
         # What tells a copy from other rows is the file that it was copied to, which may be among those rewritten.
-        copies = set()
+        copies: set[str] = set()
         for file, tags in tagged:
             blocks = of_any_revision(tags, file.true_tags).blocks
             if is_copy(blocks):
                 copies.add(file.path)
             elif has_copies(blocks):
                 raise holds_both(file.path)
-        rewrite = self._rewrite(transaction, log, stored, tagged)
+        rewrite = self._rewrite(transaction, log, stored, tagged, copies)
         if rewrite is None:
             return None
         read = set(rewrite.paths) - copies
@@ -239,12 +239,13 @@ class _Optimize:
         log: bridge.TableLog,
         stored: RevisionSet,
         tagged: Sequence[tuple[LogEntry, FileTags]],
+        copies: Collection[str],
     ) -> Rewrite | None:
         revision_id = self._revision_in(stored)
         own = [(file, tags) for file, tags in tagged if tags.revision_id == revision_id]
         prunable = log.prunable_revisions
         if revision_id == STAGING_REVISION or revision_id not in prunable:
-            read = [file for file, tags in own if not is_copy(of_any_revision(tags, file.true_tags).blocks)]
+            read = [file for file, _ in own if file.path not in copies]
             return self._like_an_append(transaction, stored, read, prunable)
         revision = stored.get(revision_id)
         indexed = [
@@ -252,7 +253,8 @@ class _Optimize:
             for file, tags in own
         ]
         if self.named is not None:
-            return plan_optimize(transaction, revision, indexed, self._still_there(indexed))
+            still_there = {file.path for file in indexed if file.path in self.named}
+            return plan_optimize(transaction, revision, indexed, still_there)
         bound = WEIGHT_END if self.fraction == 1 else log.weight_of(self.fraction)
         within = [file for file in indexed if any(block.min_weight < bound for block in file.blocks)]
         due = files_to_rewrite(within, revision.cube_size) | {
@@ -271,10 +273,6 @@ class _Optimize:
         chosen = self.latest if self.revision is None else self.revision
         is_staging = is_whole_number(chosen) and chosen == STAGING_REVISION
         return STAGING_REVISION if is_staging else stored.chosen(chosen, self.path).id
-
-    def _still_there(self, files: Iterable[StoredFile]) -> set[str]:
-        assert self.named is not None
-        return {file.path for file in files if file.path in self.named}
 
     def _like_an_append(
         self,
