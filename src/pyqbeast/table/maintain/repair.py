@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -115,7 +114,11 @@ def _commit(
         _log.info("%s: changing what the log says of %d files", log.path, len(plan.changes))
         changed = changed_files(log, plan.changes)
         version = log.rewrite_entries(
-            _OPERATION, changed, log.file_frame().limit(0), plan.settings, _metrics(plan)
+            _OPERATION,
+            changed,
+            log.file_frame().limit(0),
+            plan.settings,
+            {"numRepairedFiles": str(len(plan.changes))},
         )
         if version is not None:
             files = len(plan.changes)
@@ -155,7 +158,3 @@ def plan_for(seen: Verified, now: Verified) -> RepairPlan:
         are_tags_compared=seen.are_tags_compared and not lost,
     )
     return replace(plan, left=(*plan.left, *(Remedy(problem, _CHANGED) for problem in lost)))
-
-
-def _metrics(plan: RepairPlan) -> Mapping[str, str]:
-    return {"numRepairedFiles": str(len(plan.changes))}
