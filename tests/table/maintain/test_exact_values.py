@@ -102,32 +102,30 @@ def test_sound_statistics_are_sound_in_every_session(spark, moments, table_path)
     assert asked_there == ids_of_each([load(spark, table_path).where(ASKED[0])]) == [[7, 8]]
 
 
-@pytest.mark.parametrize("session", [PARIS, LEGACY], ids=["corrected", "legacy"])
-def test_repair_tells_old_moments_exactly(spark, moments, table_path, session):
+def test_repair_tells_old_moments_exactly(spark, moments, table_path):
     shutil.copytree(moments(), table_path)
 
     def tell_another(add, _):
         add["stats"] = add["stats"].replace(TOLD, "1899-12-31T23:00:00.000Z")
 
     copy = relogged(table_path, tell_another)
-    with under(spark, session):
+    with under(spark, LEGACY):
         assert QbeastTable.for_path(spark, copy).repair(dry_run=False).healed
     assert bounds(copy)[-1] == (TOLD, TOLD)
     holds(spark, copy)
 
 
 @pytest.mark.parametrize(
-    ("how", "vectors", "session"),
+    ("how", "vectors"),
     [
-        ("delete", "true", LEGACY),
-        ("delete", "false", LEGACY),
-        ("delete_rows", "true", PARIS),
-        ("delete_rows", "true", LEGACY),
-        ("replaceWhere", "true", LEGACY),
-        ("replaceWhere", "false", LEGACY),
+        ("delete", "true"),
+        ("delete", "false"),
+        ("delete_rows", "true"),
+        ("replaceWhere", "true"),
+        ("replaceWhere", "false"),
     ],
 )
-def test_rows_that_go_leave_the_bounds(spark, moments, table_path, how, vectors, session):
+def test_rows_that_go_leave_the_bounds(spark, moments, table_path, how, vectors):
     """Delta parses them and tells them anew. What is parsed of a version may be what another session has parsed.
 
     The old policy of parsing times is in the same zone as the new one, and makes more of a moment wrong.
@@ -135,7 +133,7 @@ def test_rows_that_go_leave_the_bounds(spark, moments, table_path, how, vectors,
     shutil.copytree(moments(vectors), table_path)
     (file,) = bridge.TableLog(spark, table_path).files()
     table = QbeastTable.for_path(spark, table_path)
-    with under(spark, session):
+    with under(spark, LEGACY):
         spark.sql(f"DELETE FROM delta.`{table_path}` WHERE at = TIMESTAMP'2000-01-01 00:00:00'")
         if how == "delete":
             table.delete("id = 7")
@@ -174,16 +172,30 @@ def of_another_engine(path):
         )
 
 
+@pytest.fixture(scope="module")
+def converted(spark, tmp_path_factory):
+    """A function from how Parquet files are made to a table of such, which tests copy."""
+
+    @functools.cache
+    def of(make):
+        path = str(tmp_path_factory.mktemp("converted") / "table")
+        make(path)
+        convert(spark, f"parquet.`{path}`", columns_to_index=["id"])
+        return path
+
+    return of
+
+
 def numbers(spark, path):
     """The rows, with days and moments as the numbers that files hold."""
     rows = load(spark, path).selectExpr("id", "unix_date(day)", "unix_micros(at)")
     return sorted(map(tuple, rows.collect()))
 
 
-def test_files_of_another_engine_keep_their_values(spark, table_path):
+def test_files_of_another_engine_keep_their_values(spark, converted, table_path):
     """A session that reads other ones writes what the files hold."""
-    of_another_engine(table_path)
-    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    shutil.copytree(converted(of_another_engine), table_path)
+    table = QbeastTable.for_path(spark, table_path)
     before = numbers(spark, table_path)
     with under(spark, OTHER_READS):
         assert not set(numbers(spark, table_path)) & set(before)
@@ -193,19 +205,17 @@ def test_files_of_another_engine_keep_their_values(spark, table_path):
     assert holds(spark, table_path).metrics().unindexed_rows == 0
 
 
-def test_deleting_keeps_the_values_of_the_other_rows(spark, table_path):
+def test_deleting_keeps_the_values_of_the_other_rows(spark, converted, table_path):
     """Without deletion vectors Delta writes them again. The condition is of what the files hold."""
-    of_another_engine(table_path)
-    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    shutil.copytree(converted(of_another_engine), table_path)
     before = numbers(spark, table_path)
     with under(spark, OTHER_READS):
-        table.delete("day = DATE'1500-01-01' AND id % 2 = 0")
+        QbeastTable.for_path(spark, table_path).delete("day = DATE'1500-01-01' AND id % 2 = 0")
     assert numbers(spark, table_path) == [row for row in before if row[0] % 2]
 
 
-def test_replacing_keeps_the_values_of_the_other_rows(spark, table_path):
-    of_another_engine(table_path)
-    convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+def test_replacing_keeps_the_values_of_the_other_rows(spark, converted, table_path):
+    shutil.copytree(converted(of_another_engine), table_path)
     before = numbers(spark, table_path)
     new = "SELECT 2L AS id, DATE'1500-01-01' AS day, TIMESTAMP'1500-01-01 12:00:00Z' AS at"
     with under(spark, OTHER_READS):
@@ -223,10 +233,10 @@ def spelled_twice(path):
 
 
 @pytest.mark.parametrize("replaces", [False, True], ids=["delete", "replaceWhere"])
-def test_values_of_columns_in_another_case_stay(spark, table_path, replaces):
+def test_values_of_columns_in_another_case_stay(spark, converted, table_path, replaces):
     """A session that tells cases apart reads nulls there, and would write them with the other rows of the file."""
-    spelled_twice(table_path)
-    table = convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
+    shutil.copytree(converted(spelled_twice), table_path)
+    table = QbeastTable.for_path(spark, table_path)
     (price,) = set(table.df().columns) - {"id"}
     with under(spark, {"spark.sql.caseSensitive": "true"}):
         if replaces:
