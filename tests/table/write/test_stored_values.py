@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 from dataclasses import replace
@@ -14,6 +13,7 @@ import pytest
 from pyqbeast import QbeastTable, bridge, convert
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
 from pyqbeast.table.write.plan import RowsToWrite, plan_append
+from tests.spark_session import under
 from tests.table.help import (
     holds,
     ids,
@@ -33,18 +33,6 @@ REBASE = "spark.sql.parquet.datetimeRebaseModeInWrite"
 REBASE_INT96 = "spark.sql.parquet.int96RebaseModeInWrite"
 
 
-@contextlib.contextmanager
-def settings(spark, **given):
-    before = {name: spark.conf.get(name) for name in given}
-    for name, value in given.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
-
-
 def moments(spark, first, rows=500):
     """Rows of days and microseconds around the days of 1582 that the Julian calendar does not have."""
     return spark.range(first, first + rows).selectExpr(
@@ -56,7 +44,7 @@ def moments(spark, first, rows=500):
 
 def test_days_and_moments_are_stored_whole(spark, table_path):
     def append(first, **given):
-        with settings(spark, **given):
+        with under(spark, given):
             writer = moments(spark, first).write.format("qbeast").mode("append")
             writer.options(columnsToIndex="moment,day", cubeSize=200).save(table_path)
 
@@ -70,7 +58,7 @@ def test_days_and_moments_are_stored_whole(spark, table_path):
     set_property("delta.parquet.format.version", "1.0.0")
     set_property(TIMESTAMPS, "TIMESTAMP_MILLIS")
     append(1500)
-    with settings(spark, **{TIMESTAMPS: "TIMESTAMP_MILLIS"}):
+    with under(spark, {TIMESTAMPS: "TIMESTAMP_MILLIS"}):
         QbeastTable.for_path(spark, table_path).optimize()
     assert sorted(load(spark, table_path).collect()) == moments(spark, 0, 2_000).collect()
     samples_exactly(spark, table_path)
@@ -170,7 +158,7 @@ def test_texts_that_are_padded_as_they_are_read(spark, table_path):
     rows = spark.range(400).selectExpr("id", "concat('x', id % 100) AS code", f"{odd} AS level")
     rows.write.format("qbeast").mode("append").save(table_path)
     rows.selectExpr("id + 400 AS id", "code", "level").writeTo(f"delta.`{table_path}`").append()
-    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+    with under(spark, {"spark.sql.readSideCharPadding": "false"}):
         sampled = ids(samples_exactly(spark, table_path).sample(0.1))
     table = holds(spark, table_path)
     assert ids(table.sample(0.1)) == sampled
@@ -207,7 +195,7 @@ def test_padded_texts_that_an_update_copies_keep_their_weights(spark, table_path
 
 def test_a_padded_column_behind_one_without_a_type(spark, table_path):
     """Delta may leave the one without a type out of the rows of a file: no other column gets the blanks."""
-    with settings(spark, **{"spark.databricks.delta.createDataFrame.dropNullColumns": "true"}):
+    with under(spark, {"spark.databricks.delta.createDataFrame.dropNullColumns": "true"}):
         save(spark.range(100).selectExpr("CAST(null AS VOID) AS v", "id"), table_path, columnsToIndex="id")
         spark.sql(f"ALTER TABLE delta.`{table_path}` ADD COLUMNS (c CHAR(8), s STRING)")
         spark.sql(f"INSERT INTO delta.`{table_path}` (id, c, s) SELECT id + 100, 'ab', 'xy' FROM range(100)")
@@ -215,7 +203,7 @@ def test_a_padded_column_behind_one_without_a_type(spark, table_path):
         assert table.optimize(
             files=[file.path for file in bridge.TableLog(spark, table_path).files()]
         ).changed
-    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+    with under(spark, {"spark.sql.readSideCharPadding": "false"}):
         found = load(spark, table_path).where("id >= 100").select("c", "s").distinct().collect()
     assert [tuple(row) for row in found] == [("ab      ", "xy")]
 
@@ -226,7 +214,7 @@ def test_a_padded_column_beside_one_whose_name_java_takes_for_the_same(spark, ta
     convert(spark, f"delta.`{table_path}`", columns_to_index=["id"], cube_size=300)
     rows = spark.range(100).selectExpr("id", "'ab' AS `ad\u0131`", "'cd' AS adi")
     rows.write.format("qbeast").mode("append").save(table_path)
-    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+    with under(spark, {"spark.sql.readSideCharPadding": "false"}):
         found = load(spark, table_path).select("ad\u0131", "adi").distinct().collect()
     assert [tuple(row) for row in found] == [("ab", "cd   ")]
 
@@ -244,7 +232,7 @@ def test_what_is_computed_from_a_padded_text(spark, table_path):
     two.where("id = 1").write.format("qbeast").mode("overwrite").option("replaceWhere", "c = 'ab'").save(
         table_path
     )
-    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+    with under(spark, {"spark.sql.readSideCharPadding": "false"}):
         found = spark.read.format("delta").load(table_path).orderBy("id").collect()
     assert [tuple(row) for row in found] == [(1, "ab   ", 5, True), (2, "cd   ", 5, False)]
 
@@ -254,7 +242,7 @@ def test_a_new_table_of_a_session_that_pads_no_texts(spark, table_path, tmp_path
     given = str(tmp_path / "given")
     spark.sql(f"CREATE TABLE delta.`{given}` (id BIGINT, c CHAR(5)) USING delta")
     spark.createDataFrame([(1, "ab")], "id BIGINT, c STRING").write.format("delta").mode("append").save(given)
-    with settings(spark, **{"spark.sql.readSideCharPadding": "false"}):
+    with under(spark, {"spark.sql.readSideCharPadding": "false"}):
         save(load(spark, given), table_path, columnsToIndex="id")
         assert load(spark, table_path).collect() == [(1, "ab")]
         assert "varchar(5)" in log_entries(table_path, "metaData")[-1]["schemaString"]
@@ -310,7 +298,7 @@ def test_rows_are_put_in_order_whatever_their_columns_hold_new_rows_to(spark, ta
             USING qbeast OPTIONS (columnsToIndex = 'id')"""
     )
     long = spark.sql("SELECT id, 'longer text' AS v, struct('longer text' AS v) AS s FROM range(2)")
-    with settings(spark, **{"spark.sql.legacy.charVarcharAsString": "true"}):
+    with under(spark, {"spark.sql.legacy.charVarcharAsString": "true"}):
         long.write.format("delta").mode("append").save(table_path)
     table = log_entries(table_path, "metaData")[-1]
     schema = json.loads(table["schemaString"])
