@@ -189,6 +189,8 @@ def test_an_index_that_a_plain_table_does_not_have_is_refused(spark, name):
     assert count(spark.table(name)) == 0
     rows.writeTo(name).append()
     assert count(spark.table(name)) == 10
+    with pytest.raises(UnsupportedError, match=r"two things of the option .*: say it once"):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = 300, 'qbeast.cubeSize' = 400)")
 
 
 @pytest.mark.parametrize("how", ["qbeast", "delta", ""])

@@ -135,10 +135,13 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
 
   @Override
   public Table alterTable(Identifier name, TableChange[] changes) {
+    TableDefinition asked = Alteration.definition(changes);
     return super.alterTable(
         name,
-        loadTable(name) instanceof IndexedTable table && table.hasReadableIndex()
-            ? new Alteration(spark(), name, table).checked(changes)
+        Arrays.stream(changes).anyMatch(Alteration::mayConcernIndex)
+                && loadTable(name) instanceof IndexedTable table
+                && table.hasReadableIndex()
+            ? new Alteration(spark(), name, table, asked).checked(changes)
             : changes);
   }
 

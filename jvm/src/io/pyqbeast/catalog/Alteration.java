@@ -2,6 +2,7 @@ package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.IndexOptions;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
@@ -16,15 +17,40 @@ import org.apache.spark.sql.types.TimestampNTZType;
  * computed from it. The type of an indexed column may change to another one that can be indexed. Clustering is refused
  * because Delta would move the rows out of the files that the index gave them. Properties that would change the index and do
  * not are refused too.
+ *
+ * @param asked what the properties say that are set
  */
-public record Alteration(SparkSession session, Identifier name, IndexedTable table) {
+public record Alteration(SparkSession session, Identifier name, IndexedTable table, TableDefinition asked) {
+  /**
+   * What the properties say that are set.
+   *
+   * @throws Refusal where they say two things of one option of the index, also of a table that has none
+   */
+  public static TableDefinition definition(TableChange[] changes) {
+    Map<String, String> set = new HashMap<>();
+    for (TableChange change : changes) {
+      if (change instanceof TableChange.SetProperty property) {
+        set.put(property.property(), property.value());
+      }
+    }
+    return TableDefinition.of(set);
+  }
+
+  /** Whether a change means something to a table that is indexed. For others the table need not be looked up. */
+  public static boolean mayConcernIndex(TableChange change) {
+    return change instanceof TableChange.SetProperty set && IndexOptions.nameOf(set.property()).isPresent()
+        || change instanceof TableChange.RemoveProperty removed && IndexOptions.nameOf(removed.property()).isPresent()
+        || change instanceof TableChange.ColumnChange && !(change instanceof TableChange.AddColumn)
+        || isClustered(change);
+  }
+
   /**
    * The changes to make.
    *
    * @throws Refusal where there is one that may not be
    */
   public TableChange[] checked(TableChange[] changes) {
-    checkProperties(changes);
+    checkProperties();
     for (TableChange change : changes) {
       if (isClustered(change)) {
         throw new Refusal(name + " is indexed and cannot be clustered as well: leave CLUSTER BY out");
@@ -59,14 +85,7 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
   }
 
   /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */
-  private void checkProperties(TableChange[] changes) {
-    Map<String, String> set = new HashMap<>();
-    for (TableChange change : changes) {
-      if (change instanceof TableChange.SetProperty property) {
-        set.put(property.property(), property.value());
-      }
-    }
-    TableDefinition asked = TableDefinition.of(set);
+  private void checkProperties() {
     if (asked.options().isEmpty()) {
       return;
     }
