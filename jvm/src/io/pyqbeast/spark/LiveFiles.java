@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -64,8 +65,9 @@ public final class LiveFiles {
     List<AddFile> before = known == null ? List.of() : known.value();
     long version = known == null ? NOTHING : known.version();
     long committed = known == null ? NOTHING : known.committed();
-    List<Action> since = actionsSince(snapshot, version, committed);
-    List<AddFile> files = since == null ? null : after(before, since);
+    List<Action> since = new ArrayList<>();
+    boolean areAll = areAllSince(snapshot, version, committed, since::add);
+    List<AddFile> files = areAll ? after(before, since) : null;
     if (files == null || !agree(files, snapshot)) {
       return null;
     }
@@ -80,45 +82,42 @@ public final class LiveFiles {
    * @param committed when the commit of that version was written
    */
   public static List<AddFile> addedSince(Snapshot snapshot, long version, long committed) {
-    List<Action> since = actionsSince(snapshot, version, committed);
-    if (since == null) {
-      return null;
-    }
     List<AddFile> added = new ArrayList<>();
-    for (Action action : since) {
-      if (action instanceof RemoveFile || action instanceof AddFile file && !file.dataChange()) {
-        return null;
-      }
-      if (action instanceof AddFile file) {
-        added.add(file);
-      }
-    }
-    return added;
+    boolean areAll =
+        areAllSince(
+            snapshot, version, committed,
+            action ->
+                action instanceof AddFile file
+                    ? file.dataChange() && added.add(file)
+                    : !(action instanceof RemoveFile));
+    return areAll ? added : null;
   }
 
   /**
-   * What the commits after a version say, one after the other. Null where the log has another commit of that version now,
-   * where commits are too many to read them here, and where one cannot be read: Delta may find all that it needs in a
-   * checkpoint.
+   * Whether all that the commits after a version say is wanted, one action after the other: nothing is read after the first
+   * that is not. False also where the log has another commit of that version now, where commits are too many to read them
+   * here, and where one cannot be read: Delta may find all that it needs in a checkpoint.
    */
-  private static List<Action> actionsSince(Snapshot snapshot, long version, long committed) {
+  private static boolean areAllSince(
+      Snapshot snapshot, long version, long committed, Predicate<? super Action> isWanted) {
     if (version > snapshot.version() || snapshot.version() - version > MOST_COMMITS) {
-      return null;
+      return false;
     }
     try {
       List<FileStatus> commits = commits(snapshot, version, committed);
       if (commits == null || commits.stream().mapToLong(FileStatus::getLen).sum() > MOST_BYTES) {
-        return null;
+        return false;
       }
-      List<Action> actions = new ArrayList<>();
       DeltaLog log = snapshot.deltaLog();
       for (FileStatus commit : commits) {
-        ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf()))
-            .forEach(line -> actions.add(Action.fromJson(line)));
+        List<String> lines = ScalaInterop.list(log.store().read(commit, log.newDeltaHadoopConf()));
+        if (!lines.stream().map(Action::fromJson).allMatch(isWanted)) {
+          return false;
+        }
       }
-      return actions;
+      return true;
     } catch (IOException e) {
-      return null;
+      return false;
     }
   }
 
