@@ -37,9 +37,10 @@ final class WritingSession {
    * @param query as it was analyzed; null where it is not known
    */
   static SessionCopy of(SparkSession session, int pageRows, LogicalPlan query) {
+    boolean isSettled = query != null && Recomputed.isSettled(query); // may fail, and then there is no copy to close
     SessionCopy own = of(session, pageRows);
     SQLConf settings = own.session().sessionState().conf();
-    if (!settings.contains(STARTS_AGAIN) && query != null && Recomputed.isSettled(query)) {
+    if (isSettled && !settings.contains(STARTS_AGAIN)) {
       settings.setConfString(STARTS_AGAIN, "false");
     }
     return own;
