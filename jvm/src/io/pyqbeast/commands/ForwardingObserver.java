@@ -6,8 +6,8 @@ import scala.Function0;
 import scala.Option;
 
 /**
- * What Delta tells of each transaction that it starts in a thread. All is handed on to the observer that the thread had
- * before.
+ * What Delta tells of each transaction that it starts in a thread. It is handed on to the observer that the thread had
+ * before, but no transaction gets a child of that one: it tells all to this observer.
  */
 abstract class ForwardingObserver implements TransactionExecutionObserver {
   private final TransactionExecutionObserver before =
