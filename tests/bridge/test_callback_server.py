@@ -12,6 +12,7 @@ import weakref
 from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from pyqbeast.bridge import callback_server
 from pyqbeast.bridge.jars import bridge_jar
@@ -87,6 +88,13 @@ class Called:
 
     class Java:
         implements = ["java.util.function.Supplier", "io.pyqbeast.errors.Door$Body"]  # noqa: RUF012
+
+
+def test_an_error_of_java_passes_as_itself(spark):
+    """Scala declares nothing that it throws, so what passes on its exceptions may meet any throwable."""
+    thrown = spark._jvm.java.lang.StackOverflowError("deep")
+    with pytest.raises(Py4JJavaError, match=r": java\.lang\.StackOverflowError: deep"):
+        java(spark).errors.Door.unchecked(thrown)
 
 
 def test_a_thread_that_works_for_one_that_waits_has_its_job_group(spark):
