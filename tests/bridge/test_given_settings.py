@@ -49,7 +49,7 @@ def test_what_the_cluster_sets_is_kept(defaults):
     )
     options = configured()
     assert options["spark.sql.extensions"].split(",") == [
-        "org.example.Sedona", sessions.EXTENSION, sessions.DELTA_EXTENSION,
+        "org.example.Sedona", sessions.EXTENSION, sessions.DELTA_EXTENSION, sessions.PARAMETER_EXTENSION,
     ]  # fmt: skip
     assert options["spark.jars"].split(",") == ["/opt/udfs.jar", str(bridge_jar())]
     assert {sessions.CATALOG, SHUFFLE, "spark.ui.showConsoleProgress"}.isdisjoint(options)

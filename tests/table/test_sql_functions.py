@@ -246,6 +246,25 @@ def test_optimize(spark, table):
     assert spark.table(NAME).count() == 3_600
 
 
+@since_spark("4.1", "a parser that puts them in")
+def test_arguments_may_be_parameters_of_the_statement(spark, table):
+    """Of any statement: Delta's parser is asked for all of a session's, and drops them from Spark 4.1 on."""
+    text = "${spark.app.name} it's :x"
+    assert tuple(spark.sql("SELECT :x, ':x'", args={"x": text}).first()) == (text, ":x")
+    assert spark.sql("SELECT ? || ?", args=["it's", "?"]).first()[0] == "it's?"
+    metrics = spark.sql("SELECT cube_count FROM qbeast_metrics(:t)", args={"t": NAME})
+    assert metrics.first()[0] == table.metrics().cube_count
+    counted = f"EXECUTE IMMEDIATE 'SELECT count(*) FROM {NAME} WHERE id = ?' USING 7"
+    assert spark.sql(counted).first()[0] == 1
+    spark.sql("CALL system.qbeast_optimize(table => ?)", args=[NAME])
+    with pytest.raises(ParseException, match="PARSE_SYNTAX_ERROR"):
+        spark.sql("SELEC :x", args={"x": 1})
+    by_delta = spark.sql(f"DESCRIBE HISTORY {NAME} LIMIT 1", args={"x": 1})
+    assert by_delta.count() == 1
+    sample = spark.sql(f"SELECT * FROM {NAME} TABLESAMPLE (:p PERCENT)", args={"p": 10})
+    assert ids(sample) == ids(table.sample(0.1))
+
+
 @since_spark("4.1", "SHOW PROCEDURES")
 def test_procedures_are_listed(spark):
     assert "qbeast_optimize" in str(spark.sql("SHOW PROCEDURES IN spark_catalog.system").collect())

@@ -20,6 +20,8 @@ from pyqbeast.core.errors import InvalidInputError, SessionError
 
 EXTENSION = "io.pyqbeast.QbeastExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+#: Gives statements their parameters, which Delta's parser drops. A session can do without.
+PARAMETER_EXTENSION = "io.pyqbeast.ParameterExtension"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DELTA_CATALOG_CLASS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 CATALOG_CLASS = "io.pyqbeast.QbeastCatalog"
@@ -91,8 +93,9 @@ def _configure(builder: SparkSession.Builder) -> None:
     jars = [*listed(options, given_settings.JARS), *missing_jars(options)]
     if jars:
         builder.config(given_settings.JARS, ",".join(jars))
-    extensions = [e for e in listed(options, "spark.sql.extensions") if e not in (EXTENSION, DELTA_EXTENSION)]
-    builder.config("spark.sql.extensions", ",".join([*extensions, EXTENSION, DELTA_EXTENSION]))
+    own = (EXTENSION, DELTA_EXTENSION, PARAMETER_EXTENSION)  # in the order that they need
+    extensions = [each for each in listed(options, "spark.sql.extensions") if each not in own]
+    builder.config("spark.sql.extensions", ",".join([*extensions, *own]))
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder._options[CATALOG] = _Default(CATALOG_CLASS)
     defaults = quiet_start.settings(options)
