@@ -265,6 +265,28 @@ def test_arguments_may_be_parameters_of_the_statement(spark, table):
     assert ids(sample) == ids(table.sample(0.1))
 
 
+@since_spark("4.1", "handlers")
+@pytest.mark.parametrize(
+    ("handled", "statement"),
+    [
+        ("SQLEXCEPTION", f"INSERT INTO {NAME} SELECT -1L, 1, 1.0D, 'n'"),
+        ("SQLEXCEPTION", "SELECT * FROM qbeast_metrics('nobody')"),
+        ("SQLEXCEPTION", f"SELECT * FROM qbeast_estimate('SELECT avg(a) FROM {NAME}', 2)"),
+        ("SQLEXCEPTION", f"ALTER TABLE {NAME} SET TBLPROPERTIES (columnsToIndex = 'b')"),
+        ("CAST_OVERFLOW", f"INSERT INTO {NAME} SELECT id, CAST(id + 3000000000 AS INT), 1, '' FROM range(1)"),
+    ],
+)
+def test_handlers_of_scripts_catch_errors(spark, table, handled, statement):
+    spark.sql(f"ALTER TABLE {NAME} ADD CONSTRAINT positive CHECK (id >= 0)")
+    try:
+        caught = spark.sql(
+            f"BEGIN DECLARE EXIT HANDLER FOR {handled} BEGIN SELECT 'caught'; END; {statement}; END"
+        )
+        assert caught.first()[0] == "caught"
+    finally:
+        spark.sql(f"ALTER TABLE {NAME} DROP CONSTRAINT positive")
+
+
 @since_spark("4.1", "SHOW PROCEDURES")
 def test_procedures_are_listed(spark):
     assert "qbeast_optimize" in str(spark.sql("SHOW PROCEDURES IN spark_catalog.system").collect())

@@ -123,9 +123,10 @@ def _copy(error: BaseException) -> BaseException:
 def _thrown(error: BaseException | None) -> Any:  # noqa: ANN401 (a Java throwable)
     """The Java exception behind one of Python's; None where there is none."""
     while error is not None:
-        thrown = getattr(error, "thrown", getattr(error, "java_exception", None))
-        if thrown is not None:
-            return thrown
+        for name in ("thrown", "java_exception", "_origin"):  # as ours keep it, py4j's and PySpark's
+            thrown = getattr(error, name, None)
+            if thrown is not None:
+                return thrown
         error = error.__cause__
     return None
 

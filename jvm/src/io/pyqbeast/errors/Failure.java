@@ -4,23 +4,30 @@ package io.pyqbeast.errors;
 public final class Failure extends BridgeException {
   private static final long serialVersionUID = 1L;
 
+  /** Each has the SQLSTATE of its class. */
   public enum Kind {
     /** Another writer came first. */
-    CONFLICT,
+    CONFLICT("40000"),
     /** A file could not be read or written. */
-    STORAGE,
+    STORAGE("58030"),
     /** A commit was sent to the storage, and nobody can tell whether it arrived. */
-    UNCERTAIN,
+    UNCERTAIN("40003"),
     /** A setting has a value that it cannot have, or a function of SQL does not take an argument. */
-    INPUT,
+    INPUT("22023"),
     /** Anything else that Spark or Delta stumbled over. */
-    EXECUTION
+    EXECUTION("58000");
+
+    private final String state;
+
+    Kind(String state) {
+      this.state = state;
+    }
   }
 
   private final Kind kind;
 
   public Failure(Kind kind, String message, Throwable cause) {
-    super(message, cause);
+    super(message, cause, "QBEAST_" + kind, kind.state);
     this.kind = kind;
   }
 

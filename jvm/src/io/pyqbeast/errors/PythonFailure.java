@@ -7,7 +7,7 @@ public final class PythonFailure extends BridgeException {
 
   /** @param cause the Java exception that Python stumbled over; null where there was none */
   public PythonFailure(String key, String message, Throwable cause) {
-    super(message, cause);
+    super(message, cause, "QBEAST_ERROR", "38000");
     this.key = key;
   }
 
