@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 import pyqbeast
@@ -162,10 +163,41 @@ def test_a_property_that_would_have_no_effect_is_refused(spark, settled, propert
         spark.sql(f"ALTER TABLE {settled} SET TBLPROPERTIES ({properties})")
 
 
+def alter(spark, name, properties):
+    """As the catalog is asked by what is no statement."""
+    connector = spark._jvm.org.apache.spark.sql.connector.catalog
+    changes = spark._sc._gateway.new_array(connector.TableChange, len(properties))
+    for at, (key, value) in enumerate(properties.items()):
+        changes[at] = connector.TableChange.setProperty(key, value)
+    namespace = spark._sc._gateway.new_array(spark._jvm.String, 1)
+    namespace[0] = "default"
+    catalog = spark._jsparkSession.sessionState().catalogManager().currentCatalog()
+    catalog.alterTable(connector.Identifier.of(namespace, name), changes)
+
+
 def test_a_property_may_say_again_how_a_table_is_indexed(spark, name):
-    how = "columnsToIndex = 'a:hashing,b'"
-    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS ({how}, weightColumns = 'id')")
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({how}, team = 'maps')")
+    """Declarative Pipelines do, with all properties of a table, its provider among them, in each run but the first."""
+    how = {
+        "columnsToIndex": "a:hashing,b",
+        "weightColumns": "id",
+        "columnStats": '{"b_min": 0, "b_max": 9}',
+        "sampleFractions": "0.5",
+    }
+    said = ", ".join(f"{key} = '{value}'" for key, value in how.items())
+    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS ({said})")
+    before = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+    alter(spark, name, {**how, "provider": "qbeast", "team": "maps"})
+    after = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
+    assert {key: value for key, value in after.items() if before.get(key) != value} == {"team": "maps"}
+    for key, value in (
+        ("weightColumns", "name"),
+        ("columnStats", '{"b_min": 0, "b_max": 8}'),
+        ("sampleFractions", "0.4"),
+    ):
+        with pytest.raises(UnsupportedError, match=key):
+            alter(spark, name, {**how, key: value})
+    with pytest.raises(AnalysisException, match="provider"):
+        alter(spark, name, {"provider": "parquet"})
     with pytest.raises(UnsupportedError, match="overwrite the table with other columnsToIndex"):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (columnsToIndex = 'a,b')")
 

@@ -3,12 +3,15 @@ package io.pyqbeast.catalog;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexOptions;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
+import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
 
@@ -38,7 +41,7 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
 
   /** Whether a change means something to a table that is indexed. For others the table need not be looked up. */
   public static boolean mayConcernIndex(TableChange change) {
-    return change instanceof TableChange.SetProperty set && IndexOptions.nameOf(set.property()).isPresent()
+    return change instanceof TableChange.SetProperty set && (isOfIndex(set) || isProvider(set))
         || change instanceof TableChange.RemoveProperty removed && IndexOptions.nameOf(removed.property()).isPresent()
         || change instanceof TableChange.ColumnChange && !(change instanceof TableChange.AddColumn)
         || isClustered(change);
@@ -59,7 +62,27 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
         checkColumn(ofColumn, String.join(".", ofColumn.fieldNames()));
       }
     }
-    return CubeSizeProperty.inAllSpellings(changes, table);
+    TableChange[] others = Arrays.stream(changes).filter(change -> !saysAgain(change)).toArray(TableChange[]::new);
+    return CubeSizeProperty.inAllSpellings(others, table);
+  }
+
+  private static boolean isOfIndex(TableChange.SetProperty set) {
+    return IndexOptions.nameOf(set.property()).isPresent();
+  }
+
+  private static boolean isProvider(TableChange.SetProperty set) {
+    return set.property().equals(TableCatalog.PROP_PROVIDER);
+  }
+
+  /**
+   * Whether a change, which was checked, sets what the table is already: Declarative Pipelines set all properties of their tables
+   * once more each time they run. It is no property that the table keeps.
+   */
+  private static boolean saysAgain(TableChange change) {
+    return change instanceof TableChange.SetProperty set
+        && (isProvider(set)
+            ? IndexedTable.PROVIDER.equalsIgnoreCase(set.value()) || DeltaSourceUtils.isDeltaDataSourceName(set.value())
+            : isOfIndex(set) && !CubeSizeProperty.isOf(set));
   }
 
   private void checkColumn(TableChange.ColumnChange change, String column) {
@@ -84,28 +107,31 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
     }
   }
 
-  /** Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. */
+  /**
+   * Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. Others may say
+   * again, together with the columns, how the table was indexed.
+   */
   private void checkProperties() {
     if (asked.options().isEmpty()) {
       return;
     }
-    if (asked.names("sampleFractions")) {
+    // Without columns Python looks at the other options alone, and tells of no index.
+    StructType columns = asked.namesColumns() ? table.schema() : new StructType();
+    Map<String, String> index = asked.index(session, name.toString(), columns);
+    if (asked.names("sampleFractions") && !table.isCutAs(index)) {
       throw new Refusal(
           name + " is a table already, whose fractions are the property " + Constants.SAMPLE_FRACTIONS
               + ": set that one");
     }
-    if (asked.names("columnStats")) {
+    if (asked.names("columnStats") && !table.hasBoundsOf(index)) {
       throw new Refusal(
           name + " is a table already, and no property tells of its columns: give columnStats to the next write of"
               + " df.write");
     }
-    if (asked.names("weightColumns")) {
+    if (asked.names("weightColumns") && !table.isWeighedAs(index)) {
       throw new Refusal(
           "a property does not change the weightColumns of " + name + ": overwrite the table with other weightColumns");
     }
-    // Without columns Python looks at the other options alone.
-    StructType columns = asked.namesColumns() ? table.schema() : new StructType();
-    Map<String, String> index = asked.index(session, name.toString(), columns);
     if (asked.namesColumns() && !table.isIndexedAs(index)) {
       throw new Refusal(
           "a property does not change the columns that " + name + " is indexed by, nor how: overwrite the table with other"

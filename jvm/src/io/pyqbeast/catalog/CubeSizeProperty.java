@@ -16,7 +16,7 @@ final class CubeSizeProperty {
   private CubeSizeProperty() {}
 
   /** Whether a change sets the property, or takes it out. */
-  private static boolean isOf(TableChange change) {
+  static boolean isOf(TableChange change) {
     return change instanceof TableChange.SetProperty set && isName(set.property())
         || change instanceof TableChange.RemoveProperty removed && isName(removed.property());
   }

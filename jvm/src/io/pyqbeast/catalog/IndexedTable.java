@@ -2,9 +2,11 @@ package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.ColumnNames;
+import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.IndexOptions;
 import io.pyqbeast.format.StoredIndex;
+import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.spark.CatalogEntry;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.Snapshots;
@@ -133,8 +135,29 @@ public final class IndexedTable extends DeltaTableV2 {
 
   /** Whether configuration entries of an index have the columns of this table's, each of the same kind. */
   public boolean isIndexedAs(Map<String, String> index) {
-    return HashedColumns.transformers(initialSnapshot().metadata().configuration())
-        .equals(HashedColumns.transformers(ScalaInterop.map(index)));
+    return HashedColumns.transformers(configuration()).equals(HashedColumns.transformers(ScalaInterop.map(index)));
+  }
+
+  /** Whether configuration entries of an index have the weight columns of this table's. */
+  public boolean isWeighedAs(Map<String, String> index) {
+    HashedColumns asked = HashedColumns.of(ScalaInterop.map(index));
+    return !asked.isEmpty() && hashedColumns().weightColumns().equals(asked.weightColumns());
+  }
+
+  /** Whether configuration entries of an index have the fractions that this table's rows are cut at. */
+  public boolean isCutAs(Map<String, String> index) {
+    String asked = index.get(Constants.SAMPLE_FRACTIONS);
+    return asked != null && configuration().get(Constants.SAMPLE_FRACTIONS).contains(asked);
+  }
+
+  /** Whether configuration entries of an index state the bounds that one of this table's revisions has. */
+  public boolean hasBoundsOf(Map<String, String> index) {
+    return StoredRevision.bounds(ScalaInterop.map(configuration())).containsAll(StoredRevision.bounds(index))
+        && !index.isEmpty();
+  }
+
+  private scala.collection.immutable.Map<String, String> configuration() {
+    return initialSnapshot().metadata().configuration();
   }
 
   private HashedColumns hashedColumns() {

@@ -2,6 +2,7 @@ package io.pyqbeast.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -27,6 +28,20 @@ public final class StoredRevision {
         (key, text) -> {
           if (key.startsWith(Constants.REVISION_PREFIX) && !read(key, text).isMissingNode()) {
             found.add(Json.wholeNumber(key.substring(Constants.REVISION_PREFIX.length())));
+          }
+        });
+    return found;
+  }
+
+  /** What each usable revision in a table's configuration has for its columns, but for the places of nulls: those are drawn. */
+  public static Set<JsonNode> bounds(Map<String, String> configuration) {
+    Set<JsonNode> found = new HashSet<>();
+    configuration.forEach(
+        (key, text) -> {
+          JsonNode transformations = read(key, text).path("transformations");
+          transformations.forEach(each -> ((ObjectNode) each).remove("nullValue"));
+          if (!transformations.isMissingNode()) {
+            found.add(transformations);
           }
         });
     return found;
