@@ -265,6 +265,25 @@ def test_arguments_may_be_parameters_of_the_statement(spark, table):
     assert ids(sample) == ids(table.sample(0.1))
 
 
+@pytest.fixture
+def variables(spark):
+    """Variables of the session: the name of the table, and a query."""
+    for each, value in (("tn", NAME), ("mean", f"SELECT avg(a) AS mean FROM {NAME}")):
+        spark.sql(f"DECLARE OR REPLACE VARIABLE {each} STRING DEFAULT '{value}'")
+    yield
+    for each in ("tn", "mean"):
+        spark.sql(f"DROP TEMPORARY VARIABLE IF EXISTS {each}")
+
+
+def test_arguments_may_be_variables(spark, table, variables):
+    cubes = table.metrics().cube_count
+    assert spark.sql("SELECT cube_count FROM qbeast_metrics(tn)").first()[0] == cubes
+    assert spark.sql("SELECT cube_count FROM qbeast_metrics(table => tn)").first()[0] == cubes
+    assert spark.sql("SELECT mean FROM qbeast_estimate(mean, 0.1)").first()[0] > 0
+    with pytest.raises(InvalidInputError, match="qbeast_metrics takes constants: table is "):
+        spark.sql("SELECT * FROM VALUES ('asked') AS t(name), LATERAL qbeast_metrics(name)")
+
+
 @since_spark("4.1", "handlers")
 @pytest.mark.parametrize(
     ("handled", "statement"),

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
@@ -82,7 +83,9 @@ public final class IndexFunction {
   /** A text, a whole number or another number; null for NULL, which stands for an argument that is left out. */
   private Object constant(String name, Expression expression) {
     String told = "qbeast_" + question + " takes constants: " + name + " is " + expression.sql();
-    Expression constant = LogicalPlans.evaluable(SparkSession.active(), expression);
+    // Spark names a variable of the session that it finds in the place of a column.
+    Expression unnamed = expression instanceof Alias named ? named.child() : expression;
+    Expression constant = LogicalPlans.evaluable(SparkSession.active(), unnamed);
     if (!constant.foldable()) {
       throw new Failure(Failure.Kind.INPUT, told, null);
     }
