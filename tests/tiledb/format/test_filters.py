@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tracemalloc
 
 import numpy as np
@@ -160,6 +161,7 @@ def test_a_changed_byte_fails_the_checksum(kind):
     tile[-1] ^= 1
     with pytest.raises(ArrayFormatError, match="checksum"):
         StoredTile(bytes(tile)).decode(pipeline, context, np.empty(400, dtype=np.uint8))
+    assert kind.digest(b"abc") == hashlib.new(kind.name, b"abc").digest()
 
 
 def test_a_claimed_size_costs_no_memory():

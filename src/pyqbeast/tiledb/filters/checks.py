@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from pyqbeast.tiledb.cursor import Cursor, u32, u64
+from pyqbeast.tiledb.cursor import Bytes, Cursor, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError, EncryptedArrayError
 from pyqbeast.tiledb.filters.base import ChunkContext, Filter, Octets, octets
 
@@ -23,8 +23,10 @@ class _Checksum(Filter):
     leaves_whole_values = True
     digest_size: int
 
-    def _digest(self, data: memoryview) -> bytes:
-        return hashlib.new(self.name, data, usedforsecurity=False).digest()
+    @classmethod
+    def digest(cls, data: Bytes) -> bytes:
+        """The digest of some bytes."""
+        return hashlib.new(cls.name, data, usedforsecurity=False).digest()
 
     def decode(self, metadata: memoryview, data: Octets, context: ChunkContext) -> tuple[memoryview, Octets]:
         cursor = Cursor(metadata)
@@ -35,13 +37,13 @@ class _Checksum(Filter):
         for records, content in zip(stored, (before, data.data), strict=True):
             body = Cursor(content)
             for size, digest in zip(records["size"], records["digest"], strict=True):
-                if self._digest(body.take(int(size), "guarded bytes")) != digest.tobytes():
+                if self.digest(body.take(int(size), "guarded bytes")) != digest.tobytes():
                     raise ArrayFormatError(f"{self.name}: the checksum is not that of the data")
         return before, data
 
     def encode(self, metadata: bytes, data: Octets, context: ChunkContext) -> tuple[bytes, Octets]:
         before = [memoryview(metadata)] if metadata else []
-        digests = b"".join(u64(part.nbytes) + self._digest(part) for part in (*before, data.data))
+        digests = b"".join(u64(part.nbytes) + self.digest(part) for part in (*before, data.data))
         return u32(len(before), 1) + digests + metadata, data
 
 
