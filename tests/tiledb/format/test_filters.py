@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from pyqbeast.tiledb import VAR_NUM, ArrayFormatError, Datatype
+from pyqbeast.tiledb import VAR_NUM, ArrayFormatError, Datatype, EncryptedArrayError
 from pyqbeast.tiledb.cursor import Cursor, i32, u8, u32, u64
 from pyqbeast.tiledb.filters import (
     BitShuffle,
@@ -162,6 +162,13 @@ def test_a_changed_byte_fails_the_checksum(kind):
     with pytest.raises(ArrayFormatError, match="checksum"):
         StoredTile(bytes(tile)).decode(pipeline, context, np.empty(400, dtype=np.uint8))
     assert kind.digest(b"abc") == hashlib.new(kind.name, b"abc").digest()
+
+
+def test_encryption_without_a_key_leaves_nothing_open():
+    """What is to be encrypted is never stored as it is."""
+    pipeline = FilterPipeline((Gzip(),)).with_key(None)
+    with pytest.raises(EncryptedArrayError, match="pass its 32-byte key"):
+        encode_tile(octets(bytes(100)), pipeline, ChunkContext(Datatype.UINT8))
 
 
 def test_a_claimed_size_costs_no_memory():

@@ -74,8 +74,8 @@ class FilterPipeline:
         return [step.name for step in self.filters]
 
     def with_key(self, key: bytes | None) -> FilterPipeline:
-        """The pipeline as it is in an array with this key: encryption comes last; it is the same without a key."""
-        return self if key is None else FilterPipeline((*self.filters, Aes256Gcm(key)), self.max_chunk_size)
+        """The pipeline as it is in an encrypted array: encryption comes last, and without a key it refuses to run."""
+        return FilterPipeline((*self.filters, Aes256Gcm(key)), self.max_chunk_size)
 
     def steps(self, context: ChunkContext) -> list[tuple[Filter, ChunkContext]]:
         """Each filter with what it sees."""
@@ -157,6 +157,11 @@ def _level_problem(step: Compressor) -> str | None:
 
 #: The pipeline of a field that is stored as it is.
 NO_FILTERS = FilterPipeline()
+
+
+def in_array(pipeline: FilterPipeline, key: bytes | None) -> FilterPipeline:
+    """The pipeline as it is in an array with this key; in one that is not encrypted, which has none, it is the same."""
+    return pipeline if key is None else pipeline.with_key(key)
 
 
 def _filter(number: int, options: Cursor, version: int) -> Filter:

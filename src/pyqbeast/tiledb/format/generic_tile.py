@@ -13,7 +13,7 @@ from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters.base import WRITTEN_VERSION, ChunkContext, octets
 from pyqbeast.tiledb.filters.checks import Aes256Gcm
 from pyqbeast.tiledb.filters.compress import Gzip
-from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline, in_array
 from pyqbeast.tiledb.format.tile import StoredTile, encode_tile
 
 #: The format versions that are read.
@@ -88,7 +88,7 @@ class GenericTile:
 
 def encode_generic_tile(payload: bytes, version: int = WRITTEN_VERSION, key: bytes | None = None) -> bytes:
     """A generic tile that holds `payload`, compressed, and encrypted if there is a key."""
-    pipeline = FilterPipeline((Gzip(1),)).with_key(key)
+    pipeline = in_array(FilterPipeline((Gzip(1),)), key)
     tile = encode_tile(octets(payload), pipeline, ChunkContext(Datatype.CHAR, version=version))
     filters = pipeline.to_bytes()
     header = u32(version) + u64(len(tile), len(payload)) + u8(Datatype.CHAR) + u64(1)

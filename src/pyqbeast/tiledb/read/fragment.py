@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pyqbeast.core.once import once
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
-from pyqbeast.tiledb.filters.pipeline import FilterPipeline
+from pyqbeast.tiledb.filters.pipeline import FilterPipeline, in_array
 from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.grid import TileGrid
@@ -35,7 +35,7 @@ class Fragment(FragmentMetadata):
 
     def pipeline(self, filters: FilterPipeline) -> FilterPipeline:
         """The filters that the tiles of a column went through."""
-        return filters.with_key(self._key)
+        return in_array(filters, self._key)
 
     @property
     @once

@@ -13,6 +13,7 @@ from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
+from pyqbeast.tiledb.filters.pipeline import in_array
 from pyqbeast.tiledb.format.column import filled, fixed_array, fixed_bytes, var_bytes
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field, FileKind
@@ -80,9 +81,9 @@ def encode_column(
         raise UnsupportedError(
             f"column {field.name!r} is ordered; writing such columns is not supported: copy the cells into a new array"
         )
-    values, context = field.filters.with_key(key), field.context(version)
-    offsets, u64s = schema.offsets_filters.with_key(key), ChunkContext(Datatype.UINT64, version=version)
-    validity, flags = schema.validity_filters.with_key(key), ChunkContext(Datatype.UINT8, version=version)
+    values, context = in_array(field.filters, key), field.context(version)
+    offsets, u64s = in_array(schema.offsets_filters, key), ChunkContext(Datatype.UINT64, version=version)
+    validity, flags = in_array(schema.validity_filters, key), ChunkContext(Datatype.UINT8, version=version)
     try:
         for tile in tiles:
             if field.is_var:
