@@ -48,7 +48,7 @@ def cut(data: bytes, starts: list[int], field: str = "") -> list[bytes]:
     """Values that lie one after another, by where each begins. Raises ArrayFormatError where one begins too late."""
     cuts = [*starts, len(data)]
     if any(a > b for a, b in itertools.pairwise(cuts)):
-        raise ArrayFormatError("values that overlap", field=field)
+        raise ArrayFormatError("offsets that fall", field=field)
     return [data[a:b] for a, b in itertools.pairwise(cuts)]
 
 
