@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pyarrow as pa
 import pytest
 
 from pyqbeast.tiledb import ArrayFormatError, Enumeration
 from pyqbeast.tiledb.cursor import u64
+from pyqbeast.tiledb.format.column import numbers
 
 
 def test_offsets_that_fall():
@@ -16,3 +19,9 @@ def test_offsets_that_fall():
     for wrong in ((0, 6, 5), (0, 6, 9)):
         with pytest.raises(ArrayFormatError, match="offsets that fall"):
             Enumeration.parse(good.removesuffix(u64(0, 6, 7)) + u64(*wrong), "file")
+
+
+def test_days_are_no_numbers():
+    """Arrow has four bytes for each, and NumPy eight."""
+    with pytest.raises(AssertionError, match="raw columns have numbers for times"):
+        numbers(pa.array([datetime.date(2020, 1, 1)] * 2))

@@ -146,6 +146,7 @@ def numbers(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """A raw column of numbers as one NumPy array; nulls are whatever is stored under them."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+    assert not pa.types.is_temporal(array.type), "raw columns have numbers for times"
     values: npt.NDArray[Any] = np.frombuffer(array.buffers()[1] or b"", dtype=array.type.to_pandas_dtype())
     return values[array.offset : array.offset + len(array)]
 
