@@ -19,7 +19,10 @@ _BATCH_ROWS = 65_536
 
 
 class TilePartition(InputPartition):
-    """One part of the read; None where there is nothing to be read, as Spark takes no read without a partition."""
+    """One part of the read; None where there is nothing to be read.
+
+    Spark puts a partition of its own in the place of none: None in 4.0 and 4.1, and in 4.2 an `InputPartition(None)`.
+    """
 
     def __init__(self, part: Part | None) -> None:
         super().__init__(part)
