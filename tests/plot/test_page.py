@@ -348,12 +348,13 @@ def test_an_older_version(golden):
 @pytest.mark.slow
 def test_an_image_is_the_same_each_time(golden, tmp_path):
     path = golden("qbeast/a_linear2d") / "table"
-    for name in ("one.svg", "two.svg"):
+    for name in ("one.svg", "two.svg", "three.png"):
         plot.image(path, tmp_path / name)
     one = (tmp_path / "one.svg").read_text()
     assert one.startswith("<?xml")
     assert len(one) < 3_000_000
     assert one == (tmp_path / "two.svg").read_text()
+    assert (tmp_path / "three.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_notebook_shows_the_page(made):
