@@ -112,12 +112,14 @@ def test_the_data_frame_is_the_array(source, golden, case):
     assert len({*parts}) > 1 or array.fragments[0].tile_count == 1
 
 
+TEN = tiledb.dimension("x", Datatype.INT64, (0, 9), 5)
+
+
 def test_an_array_that_nobody_wrote_into(tmp_path):
     """The cells of a dense one have their fill values; a sparse one has none."""
     v = attribute("v", Datatype.INT32, fill=np.int32(7).tobytes())
     for name, dense, expected in (("dense", True, [7] * 10), ("sparse", False, [])):
-        x = tiledb.dimension("x", Datatype.INT64, (0, 9), 5)
-        create_array(str(tmp_path / name), tiledb.ArraySchema((x,), (v,), dense=dense))
+        create_array(str(tmp_path / name), tiledb.ArraySchema((TEN,), (v,), dense=dense))
         assert tiledb.open_array(tmp_path / name).read(["v"])["v"].to_pylist() == expected
         assert _given(tmp_path / name)["v"].to_pylist() == expected
 
@@ -409,6 +411,25 @@ def test_options_that_make_no_sense(tmp_path, options, message):
     schema = StructType([StructField("id", LongType()), StructField("flags", ArrayType(BooleanType()))])
     with pytest.raises(InvalidInputError, match=message):
         TileDBDataSource({"path": str(tmp_path / "a"), **options}).writer(schema, overwrite=False)
+
+
+def test_what_spark_hands_on(source, tmp_path):
+    """Options and filters to the source, and to the user the errors of its planning, its tasks and its commit."""
+    uri, new = str(tmp_path / "a"), str(tmp_path / "new")
+    v = attribute("v", Datatype.INT32, fill=np.int32(7).tobytes())
+    create_array(uri, tiledb.ArraySchema((TEN,), (v,), dense=True))
+    frame = load(source, uri, where='[["x", "<", 6]]', box='{"x": [2, 9]}')
+    found = {"v = 7 and x > 3": [4, 5], "x > 20": []}
+    assert found_by(frame, found) == found
+    with pytest.raises(PySparkException, match="option timestamp: 'yesterday' is no whole number"):
+        load(source, uri, timestamp="yesterday")
+    with pytest.raises(PySparkException, match=r"column 'v' is int .*, and not every value of it is of"):
+        source.read.format("tiledb").schema("v boolean").load(uri).collect()
+    # Each of two tasks has each key once.
+    twice = source.range(0, 6, 1, 2).selectExpr("id % 3 AS x").write.format("tiledb").mode("append")
+    with pytest.raises(PySparkException, match="two tasks wrote the same coordinates"):
+        twice.options(dimensions="x", duplicates="false").save(new)
+    assert not (tmp_path / "new").exists()
 
 
 def test_spark_tells_of_an_option_that_makes_no_sense(source, tmp_path):
