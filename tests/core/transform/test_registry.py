@@ -9,7 +9,7 @@ import pytest
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.transform.empty import Empty
 from pyqbeast.core.transform.hashing import Hash
-from pyqbeast.core.transform.registry import transformation_from_json
+from pyqbeast.core.transform.registry import transformation_from_json, transformer_from_json
 
 PACKAGE = "io.qbeast.core.transform."
 
@@ -28,3 +28,10 @@ def test_empty_knows_nothing_and_gives_way_to_everything():
 def test_an_unknown_class_is_refused_by_name(name):
     with pytest.raises(FormatError, match=repr(name)):
         transformation_from_json({"className": name})
+
+
+@pytest.mark.parametrize("read", [transformation_from_json, transformer_from_json])
+@pytest.mark.parametrize("no_object", [None, [], "className"])
+def test_what_is_no_object_is_refused(read, no_object):
+    with pytest.raises(FormatError, match="None is no transform"):
+        read(no_object)

@@ -81,7 +81,7 @@ def transformation_from_json(fields: Mapping[str, Any]) -> Transformation:
 
 
 def _class_of(fields: Mapping[str, Any], prefix: str, what: str, known: Mapping[str, Class]) -> Class:
-    name = fields.get("className")
+    name = fields.get("className") if isinstance(fields, Mapping) else None
     if isinstance(name, str) and name.startswith(prefix) and (simple := name.removeprefix(prefix)) in known:
         return known[simple]
     raise FormatError(f"{shown(name)} is no {what} of the format; known: {sorted(known)}")
