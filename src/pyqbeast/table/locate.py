@@ -12,6 +12,20 @@ from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_of_indexed
 
 
+def existing(log: bridge.TableLog, path: str) -> bridge.TableLog:
+    """The log of the table at a path.
+
+    Raises:
+        TableNotFoundError: there is no table, or none any more.
+    """
+    if not log.exists:
+        raise TableNotFoundError(
+            f"there is no Delta table at {path}; Parquet files there become an indexed one by "
+            f"pyqbeast.convert(spark, {f'parquet.{quoted_name(path)}'!r}, columns_to_index=[…])"
+        )
+    return log
+
+
 def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
     """The revisions of a version of the table at a path. They may be damaged.
 
@@ -19,11 +33,7 @@ def indexed_revisions(log: bridge.TableLog, path: str) -> RevisionSet:
         TableNotFoundError: there is no table.
         NotIndexedError: there is one, and it is not indexed.
     """
-    if not log.exists:
-        raise TableNotFoundError(
-            f"there is no Delta table at {path}; Parquet files there become an indexed one by "
-            f"pyqbeast.convert(spark, {f'parquet.{quoted_name(path)}'!r}, columns_to_index=[…])"
-        )
+    existing(log, path)
     revisions = revisions_of_indexed(path, log.configuration, is_partitioned=log.is_partitioned)
     return revisions.named_as(log.schema.names)
 

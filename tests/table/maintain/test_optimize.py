@@ -18,6 +18,7 @@ from pyqbeast import (
     QbeastError,
     QbeastTable,
     StorageError,
+    TableNotFoundError,
     UncertainWriteError,
     bridge,
     convert,
@@ -150,6 +151,20 @@ def test_bad_input_changes_nothing(spark, table_path):
     with pytest.raises(NotIndexedError, match="no file 'x'"):
         table.optimize(files=["x"])
     assert version(spark, table_path) == 0
+    file = table.blocks().first()["file"]
+    shutil.rmtree(table_path)
+    for use in (
+        table.optimize,
+        lambda: table.optimize(revision=0),
+        lambda: table.optimize(files=[file]),
+        lambda: table.delete("id = 1"),
+        lambda: table.delete_rows(file, [0]),
+        table.verify,
+        table.repair,
+        table.clean,
+    ):
+        with pytest.raises(TableNotFoundError, match=f"^there is no Delta table at {table_path}; "):
+            use()
 
 
 def test_an_interrupted_optimize_leaves_the_table_as_it_was(spark, scattered, monkeypatch):

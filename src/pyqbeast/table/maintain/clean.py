@@ -14,6 +14,7 @@ from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.html import block_html, first_rows_html
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.visible import counted
+from pyqbeast.table.locate import existing
 from pyqbeast.verification.files_on_disk import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
@@ -58,7 +59,7 @@ def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: 
     """Cleans the folder of the table at a path; see `QbeastTable.clean`."""
     if retain_hours is not None and (not is_whole_number(retain_hours) or retain_hours < 0):
         raise InvalidInputError(f"retain_hours has to be a whole number of hours, not {retain_hours!r}")
-    log = bridge.TableLog(spark, path)
+    log = existing(bridge.TableLog(spark, path), path)
     try:
         files = log.clean(None if retain_hours is None else int(retain_hours), dry_run=dry_run)
     except IllegalArgumentException as error:

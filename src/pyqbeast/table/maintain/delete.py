@@ -17,6 +17,7 @@ from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors.table import find_file, read_vector
 from pyqbeast.deletion_vectors.vector import DeletionVector, write_vectors
 from pyqbeast.delta_log import locations
+from pyqbeast.table.locate import existing
 from pyqbeast.table.options import VECTORS_PROPERTY
 
 _log = logging.getLogger(__name__)
@@ -29,7 +30,8 @@ def delete(spark: SparkSession, path: str, condition: str | Column) -> None:
     """Deletes the rows that meet a condition; see `QbeastTable.delete`."""
     if not isinstance(condition, str | Column):
         raise InvalidInputError(f"the condition has to be an SQL text or a column, not {condition!r}")
-    if bridge.TableLog(spark, path).configuration.get(VECTORS_PROPERTY, "").lower() != "true":
+    log = existing(bridge.TableLog(spark, path), path)
+    if log.configuration.get(VECTORS_PROPERTY, "").lower() != "true":
         _log.warning(
             "%s does not take deletion vectors: the files that held deleted rows lose their index. %s",
             path,
@@ -60,9 +62,10 @@ def _delete_rows(spark: SparkSession, path: str, file: Location, rows: DeletionV
     conflict = ""
     for _ in range(_COMMITS):
         deletion = RowDeletion(spark, path)
+        log = existing(bridge.TableLog(spark, path), path)
         if not deletion.is_enabled:
             raise UnsupportedError(f"it does not take deletion vectors. {_how_to_enable(path)}")
-        live = [each.path for each in bridge.TableLog(spark, path).files()]
+        live = [each.path for each in log.files()]
         name = find_file(file, live, deletion.root, locations.place_in_spark)
         stored = deletion.pick(name)
         added = None if stored is None else _mark(spark, deletion, name, stored, rows)

@@ -37,6 +37,7 @@ from pyqbeast.core.sampling.replicated_cubes import holds_both
 from pyqbeast.core.visible import counted
 from pyqbeast.delta_log.log_entry import LogEntry
 from pyqbeast.table.hooks import hook_tags
+from pyqbeast.table.locate import existing
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.write.plan import RowsToWrite, plan_append
@@ -123,11 +124,11 @@ def _partly(error: QbeastError, path: str, failed: int, done: Sequence[int]) -> 
 def _by_revision(spark: SparkSession, path: str, files: Sequence[str]) -> dict[int, set[str]]:
     with failures.readable(f"optimizing {path}"):
         transaction = bridge.Transaction(spark, path)
+        log = existing(transaction.log(), path)
         stored = stored_revisions(transaction, path)
         dimensions_of = stored.dimensions.get
         revision_of = {
-            file.path: parse_tags(file.true_tags, dimensions_of).revision_id
-            for file in transaction.log().files()
+            file.path: parse_tags(file.true_tags, dimensions_of).revision_id for file in log.files()
         }
     unknown = sorted(set(files) - set(revision_of))
     if unknown:
@@ -163,7 +164,7 @@ class _Optimize:
     def _run(self) -> OptimizeResult:
         for _ in range(1 + number_of_retries(self.spark)):
             transaction = bridge.Transaction(self.spark, self.path)
-            log = transaction.log()
+            log = existing(transaction.log(), self.path)
             files = log.files()
             rewrite = self._decide(transaction, log, files)
             if rewrite is None:

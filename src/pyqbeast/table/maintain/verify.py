@@ -15,6 +15,7 @@ from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.core.format.file_tags import parse_tags
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_from_configuration
 from pyqbeast.delta_log.log_entry import FileOnDisk, LogEntry
+from pyqbeast.table.locate import existing
 from pyqbeast.table.maintain.verify_contents import check_contents
 from pyqbeast.verification.log_checks import LoggedTable, VerifiedFile, check_log
 from pyqbeast.verification.report import VerifyReport, check_level, untellable
@@ -63,7 +64,7 @@ def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = 
             are not told rightly, and those of all files together, such as gaps in a tree, are.
     """
     check_level(level)
-    log = bridge.TableLog(spark, path)
+    log = existing(bridge.TableLog(spark, path), path)
     stored = revisions_from_configuration(log.configuration).named_as(log.schema.names)
     try:
         entries = log.files(with_statistics=True)
