@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from deltalake import DeltaTable
+from pyspark.errors import IllegalArgumentException
 
-from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
+from pyqbeast import ExecutionError, InvalidInputError, QbeastTable, UnsupportedError, bridge
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
 from pyqbeast.table.maintain.clean import CleanReport
@@ -115,6 +116,22 @@ def test_times_that_delta_refuses(spark, table):
     age(table.path)
     assert names(table, table.clean(dry_run=False).files) > LEFT
     assert count(load(spark, table.path)) == 190
+
+
+def test_what_else_delta_cannot_take_is_told_by_its_own_words(monkeypatch):
+    class Log:
+        exists = True
+
+        def __init__(self, *_):
+            pass
+
+        def clean(self, hours, *, dry_run):
+            raise IllegalArgumentException("'x' is no interval")
+
+    monkeypatch.setattr(bridge, "TableLog", Log)
+    told = "^cleaning /t failed: 'x' is no interval; no file that the table needs was deleted$"
+    with pytest.raises(ExecutionError, match=told):
+        QbeastTable(None, "/t").clean()
 
 
 def test_links_to_folders_are_refused(table, tmp_path):

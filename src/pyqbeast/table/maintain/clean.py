@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast import bridge
 from pyqbeast.core.arguments import is_whole_number
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import ExecutionError, InvalidInputError
 from pyqbeast.core.html import block_html, first_rows_html
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.core.visible import counted
@@ -19,6 +19,8 @@ from pyqbeast.verification.files_on_disk import RETENTION
 
 #: The setting of a session by which Delta refuses shorter times than that.
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+#: The condition of that error.
+_TOO_SHORT = "DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def clean(spark: SparkSession, path: str, retain_hours: int | None, *, dry_run: 
     try:
         files = log.clean(None if retain_hours is None else int(retain_hours), dry_run=dry_run)
     except IllegalArgumentException as error:
+        if error.getCondition() != _TOO_SHORT:
+            raise ExecutionError(str(error)) from error
         raise InvalidInputError(
             f"{path} was not cleaned: {retain_hours} hours are fewer than its property {RETENTION} keeps files, "
             f"which running writes and readers of older versions need. Lower the property, or set {_CHECK} to false "
