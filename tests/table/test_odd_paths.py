@@ -26,3 +26,11 @@ def test_the_life_of_a_table(spark, tmp_path, name):
     scan = pyqbeast.scan(path)
     assert scan.verify().ok
     assert sorted(scan.to_arrow()["id"].to_pylist()) == sorted([*range(10, 1_000), *range(10, 100)])
+
+
+def test_what_hadoop_cannot_read_is_told(spark, tmp_path):
+    """A colon ends a scheme where there are brackets."""
+    path = tmp_path / "[a] b:c"
+    path.mkdir()
+    with pytest.raises(pyqbeast.UnsupportedError, match=r"files at .*/\[a\] b:c.* a colon"):
+        pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a"])

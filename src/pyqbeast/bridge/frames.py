@@ -6,16 +6,20 @@ import re
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pyqbeast.arrow_schema import arrow_schema
 from pyqbeast.bridge.jvm import java
-from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 
 #: What makes a path a pattern to Hadoop, unless a backslash stands before it.
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
+
+#: What Hadoop says of a colon in such a pattern, as it takes that for the end of a scheme.
+_COLON = "Relative path in absolute URI"
 
 
 def check_query(query: object, function: str) -> None:
@@ -46,9 +50,21 @@ def parquet_frame(spark: SparkSession, *paths: str, schema: StructType | None = 
         spark: reads them.
         paths: where they lie.
         schema: what to read; None for what the files say.
+
+    Raises:
+        UnsupportedError: a path holds a colon as well, which Hadoop takes for the end of a scheme in a pattern.
     """
     names = [_PATTERN.sub(r"\\\g<0>", path) for path in paths]
-    return (spark.read.schema(schema) if schema else spark.read).parquet(*names)
+    try:
+        return (spark.read.schema(schema) if schema else spark.read).parquet(*names)
+    except IllegalArgumentException as error:
+        odd = [path for path in paths if ":" in path and _PATTERN.search(path)]
+        if not odd or _COLON not in str(error):
+            raise
+        raise UnsupportedError(
+            f"Spark cannot read files at {odd[0]}: Hadoop takes no path that holds a colon and a sign of patterns, "
+            "such as [, { or *; move them to another"
+        ) from error
 
 
 def grouped(frame: DataFrame, groups: Sequence[str], *aggregates: Column) -> DataFrame:
