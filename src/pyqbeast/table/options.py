@@ -124,9 +124,9 @@ class WriteOptions:
         return {key: stated for key in stored if stated and configuration[key] != stated}
 
     def with_file_rows(self, spark: SparkSession, cube_size: int) -> dict[str, str]:
-        """Delta's options, with the most rows of a file: by Spark's own option or its setting, or twice the cube size.
+        """Delta's options, with the most rows of a file, as estimates of these can be too low.
 
-        Estimates of a file's rows can be too low.
+        They are at most twice the cube size; fewer where Spark's own option or, without it, Spark's setting says so.
         """
         text = self.delta.get(_FILE_ROWS) or _setting(spark, _FILE_ROWS_SETTING) or "0"
         try:
