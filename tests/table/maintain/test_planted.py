@@ -12,7 +12,7 @@ import pytest
 
 from pyqbeast import QbeastTable
 from pyqbeast.core import problems
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import ExecutionError, FormatError
 from pyqbeast.core.otree import weight_bands
 from pyqbeast.core.revisions.damage import check_revisions, without_damage
 from pyqbeast.core.revisions.revision import revisions_from_configuration
@@ -119,12 +119,13 @@ def test_files_that_no_version_names_are_a_note_and_links_that_lead_back_are_fol
     path, elsewhere = tmp_path / "table", tmp_path / "elsewhere"
     shutil.copytree(small, path)
     elsewhere.mkdir()
-    (elsewhere / "other.parquet").write_bytes(b"half")
+    for orphan in (path / "left-over.parquet", elsewhere / "other.parquet"):
+        orphan.write_bytes(b"half")
     for name, target in (("a", "."), ("b", "."), ("c", elsewhere)):
         (path / name).symlink_to(target, target_is_directory=True)
     report = QbeastTable.for_path(spark, str(path)).verify("log")
     (note,) = report.notes
-    assert re.fullmatch(rf"1 files of .*{path}/c/other\.parquet.*clean\(\).*", note)
+    assert re.fullmatch(rf"2 files of .*{path}/c/other\.parquet.*clean\(\).*", note)
     assert (report.problems, report.notes) == ((), verify_log(str(path)).notes)
 
 
@@ -269,6 +270,9 @@ def test_an_entry_that_brings_deleted_rows_back(spark, good, tmp_path):
     assert found(report.problems) == {again["path"]: {problems.LIVE_ONCE}}
     with pytest.raises(FormatError, match="two deletion vectors"):
         verify_log(path)
+    # A rewrite would take both entries out, and may have read the rows of one.
+    with pytest.raises(ExecutionError, match=r"DELTA_DUPLICATE_ACTIONS_FOUND.*; the table is as it was"):
+        QbeastTable.for_path(spark, str(path)).optimize()
 
 
 def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
