@@ -137,7 +137,8 @@ public final class QbeastSink implements Sink {
         root instanceof InterruptedException
             || root instanceof InterruptedIOException
             || root instanceof ClosedByInterruptException;
-    boolean isCancellation = root instanceof SparkException && root.getMessage().contains(jobGroup);
+    boolean isCancellation =
+        root instanceof SparkException && jobGroup != null && String.valueOf(root.getMessage()).contains(jobGroup);
     return isInterruption || isCancellation ? (Exception) root : failure;
   }
 
