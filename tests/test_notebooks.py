@@ -147,4 +147,6 @@ def test_a_table(spark, golden):
 
 
 def test_a_table_that_is_gone_still_has_a_name():
-    assert repr(pyqbeast.QbeastTable(None, "/gone")) == "QbeastTable('/gone')"
+    gone = pyqbeast.QbeastTable(None, "/gone")
+    assert repr(gone) == "QbeastTable('/gone')"
+    assert gone._repr_html_() is None

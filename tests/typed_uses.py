@@ -29,6 +29,7 @@ def options_of_stores(url: str, options: Mapping[str, str]) -> None:
     delta.diagnose(url, storage_options=options)
     delta.deleted_rows(url, Path("a"), storage_options=options)
     delta.table_report(url, storage_options=options)
+    delta.write_vectors(url, [], storage_options=options)
     delta.rows_report(url, Path("a"), storage_options=options)
 
 

@@ -111,6 +111,8 @@ def test_a_store_that_needs_options(tmp_path):
     assert diagnose(table, storage_options=options)
     with pytest.raises(StorageError, match="no key"):
         diagnose(table)
+    (written,) = write_vectors(table, [DeletionVector([1])], storage_options=options)
+    assert list(DeletionVector.read(written, table, storage_options=options)) == [1]
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,7 @@ def test_tiles_larger_than_their_bytes_cost_no_memory(tmp_path, domain, extent):
     tiledb.create_array(uri, _dense((0, 99), 10))
     tiledb.write_dense(uri, pa.table({"v": np.arange(10, dtype=np.int8)}), {"i": (0, 9)})
     _replace_schema(tmp_path / "a", _dense(domain, extent))
-    with little_allocated():
+    with little_memory(), little_allocated():
         array = tiledb.open_array(uri)
         for arguments in ({}, {"box": {"i": (0, 20)}}):
             with pytest.raises(QbeastError, match=r"pass a box|tile|chunk|allocate"):
@@ -269,7 +269,7 @@ def test_cells_of_a_column_that_a_fragment_lacks_cost_no_memory(tmp_path, dense)
         metadata.write_bytes(old[: -len(raw)] + claim)
     newer = dataclasses.replace(schema, attributes=(*schema.attributes, Field("w", Datatype.INT64)))
     file.write_bytes(encode_generic_tile(newer.to_bytes()))
-    with little_allocated():
+    with little_memory(), little_allocated():
         array = tiledb.open_array(uri)
         if dense:
             assert array.read(["w"], box={"i": (0, 5)})["w"].to_pylist() == [-(2**63)] * 6

@@ -163,13 +163,14 @@ def write_vectors(
     *,
     random_prefix: str = "",
     store: Store | None = None,
+    storage_options: Options = None,
 ) -> list[DeletionVectorDescriptor]:
     """Write `vectors` into one new file below `table` and return a descriptor for each, in order.
 
     The file lies in the folder `random_prefix` of the table if one is given. Nothing refers to it until a
-    commit names the descriptors. `store` is what the table lies in; by default one that fsspec knows. No vectors, no
-    file. Raises `InvalidInputError` for what is no list of vectors, and where the file would pass 2 GiB; `StorageError`
-    where it cannot be written.
+    commit names the descriptors. `store` is what the table lies in; by default one that fsspec knows, which
+    `storage_options` go to. No vectors, no file. Raises `InvalidInputError` for what is no list of vectors, and where
+    the file would pass 2 GiB; `StorageError` where it cannot be written.
     """
     vectors = list(vectors) if isinstance(vectors, Iterable) else [vectors]
     if not all(isinstance(vector, DeletionVector) for vector in vectors):
@@ -182,7 +183,10 @@ def write_vectors(
     if not vectors:
         return []
     file_id, positions = vector_files.write_bytes(
-        table, [vector.to_bytes() for vector in vectors], random_prefix, store or FsspecStore(table)
+        table,
+        [vector.to_bytes() for vector in vectors],
+        random_prefix,
+        store or FsspecStore(table, storage_options),
     )
     return [
         DeletionVectorDescriptor.on_disk_with_relative_path(

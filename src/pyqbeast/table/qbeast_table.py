@@ -327,7 +327,12 @@ class QbeastTable:
             index = f", columns={latest.columns}, cube_size={latest.cube_size}"
         return f"QbeastTable({without_secrets(self._path)!r}{index})"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        with contextlib.suppress(Exception):
+            return self._page()
+        return None  # a notebook shows the text then
+
+    def _page(self) -> str:
         rows = [
             (each.id, ", ".join(transformer.spec for transformer in each.transformers), each.cube_size)
             for each in reversed(self.revisions())

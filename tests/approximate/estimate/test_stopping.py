@@ -133,6 +133,9 @@ def test_an_error_may_be_a_number_of_numpy(number):
                 goal_within(wrong, Limit(), relative=False)
 
 
-def test_a_fraction_that_is_0_as_a_double_is_no_error():
-    with pytest.raises(InvalidInputError, match="error has to be a number above 0"):
-        goal_within(Fraction(1, 10**400), Limit(), relative=True)
+def test_an_error_is_judged_as_a_double():
+    for wrong in (Fraction(1, 10**400), Fraction(1, 10**5000), Fraction(10**5000), -(10**400)):
+        with pytest.raises(InvalidInputError, match="error has to be a number above 0"):
+            goal_within(wrong, Limit(), relative=False)
+    with pytest.raises(InvalidInputError, match="has to be below 1"):
+        goal_within(1 - Fraction(1, 10**20), Limit(), relative=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,11 +73,10 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
     if error is None and limit.is_stated:
         return None
     wanted_error = 0.01 if error is None else error
-    if is_number(wanted_error) and isinstance(wanted_error, np.generic):
-        # NumPy warns where it compares a float of 32 bits with the largest double.
-        wanted_error = float(wanted_error)
-    # A fraction above 0 may be 0 as a double.
-    if not (is_number(wanted_error) and 0 < wanted_error <= sys.float_info.max and float(wanted_error)):
+    if is_number(wanted_error):
+        # What is compared is the double: a fraction above 0 may be 0 as one, and a share below 1 may be 1.
+        wanted_error = _double(wanted_error)
+    if not (is_number(wanted_error) and 0 < wanted_error < math.inf):
         raise InvalidInputError(
             f"error has to be a number above 0, not {wanted_error!r}; for an exact answer pass exact=True"
         )
@@ -86,7 +85,14 @@ def goal_within(error: float | None, limit: Limit, *, relative: bool, smallest_g
             f"error={wanted_error} is a share of the truth and has to be below 1; for an error in the estimate's unit "
             "pass relative=False"
         )
-    return Goal(float(wanted_error), relative, smallest_group)
+    return Goal(wanted_error, relative, smallest_group)
+
+
+def _double(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def pilot_keys(aggregates: Iterable[Requested]) -> float:
