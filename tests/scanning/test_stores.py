@@ -463,7 +463,9 @@ fsspec.register_implementation("azure", AzureFiles, clobber=True)
     ("table", "host", "is_read"),
     [
         ("azure://c@a.dfs.core.chinacloudapi.cn/t", "a.dfs.core.chinacloudapi.cn", True),
+        ("azure://c@a.dfs.core.chinacloudapi.cn/t", "a.blob.core.chinacloudapi.cn", True),
         ("azure://c@a.dfs.core.chinacloudapi.cn/t", "b.dfs.core.chinacloudapi.cn", False),
+        ("azure://c@a.dfs.core.chinacloudapi.cn/t", "b.blob.core.chinacloudapi.cn", False),
         ("azure://c@a.dfs.core.chinacloudapi.cn/t", "b.dfs.core.windows.net", True),
         ("azure://c@a.dfs.core.windows.net/t", "a.dfs.core.chinacloudapi.cn", False),
         ("azure://c/t", "a.dfs.core.chinacloudapi.cn", False),

@@ -218,7 +218,7 @@ def open_named(location: str, table: Location, storage_options: Options) -> tupl
     Raises `UnsupportedError`, too, where fsspec would ask another account than the location names.
     """
     host = _unread_host(location)
-    if host is not None and host != _unread_host(location_text(table)):
+    if host is not None and _account(location) != _account(location_text(table)):
         raise UnsupportedError(
             f"{location!r} cannot be opened: fsspec's client takes no account from {host}, and the table's URL names "
             "another host or none: if the account is the table's own, open the table by a URL with this host"
@@ -243,6 +243,12 @@ def _unread_host(location: str) -> str | None:
     except Exception:
         return None  # opening it says what is wrong
     return None if is_read else host
+
+
+def _account(location: str) -> str | None:
+    """The account on an unread host, which has two names: one for files, and one for blobs."""
+    host = _unread_host(location)
+    return host and re.sub(r"\.(?:blob|dfs)\.", ".", host, count=1)
 
 
 def _are_of_one_store(location: str, table: Location, storage_options: Mapping[str, Any]) -> bool:
