@@ -1,6 +1,7 @@
 """The deletion vectors of a table file by file, and the report of `pyqbeast dv`."""
 
 import json
+import shutil
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
@@ -82,6 +83,64 @@ def test_a_location_names_a_file_as_its_store_reads_it(tmp_path):
         for other in ("memory://hosted/t/a", "/hosted/t/a", "nowhere://nn/hosted/t/a"):
             with pytest.raises(InvalidInputError, match="no live file"):
                 deleted_rows(table, other)
+
+
+class AccountFiles(MemoryFileSystem):
+    """As the client of Azure: a URL or an option names the account, and hosts of other clouds are not read."""
+
+    protocol = "accounts"
+    cachable = False
+
+    def __init__(self, account=None):
+        super().__init__()
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        container, slash, rest = path.removeprefix("accounts://").lstrip("/").partition("/")
+        return "/" + container.partition("@")[0] + slash + rest
+
+    @staticmethod
+    def _get_kwargs_from_urls(url):
+        host = url.partition("@")[2]
+        return {"account": host.partition(".")[0]} if host.rstrip("/").endswith("windows.net") else {}
+
+
+fsspec.register_implementation("accounts", AccountFiles, clobber=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "file", "is_below"),
+    [
+        ("accounts://c@a.dfs.core.windows.net", {}, "accounts://c@a.blob.core.windows.net", True),
+        ("accounts://c@a.dfs.core.windows.net", {}, "accounts://c", True),
+        ("accounts://c@a.dfs.core.windows.net", {}, "accounts://c@b.dfs.core.windows.net", False),
+        ("accounts://c", {}, "accounts://c@a.dfs.core.windows.net", True),
+        ("accounts://c", {"account": "a"}, "accounts://c@a.dfs.core.windows.net", True),
+        ("accounts://c", {"account": "a"}, "accounts://c@b.dfs.core.windows.net", False),
+        ("accounts://c@a.dfs.else.where", {}, "accounts://c@a.blob.else.where", True),
+        ("accounts://c@a.dfs.else.where", {}, "accounts://c@b.dfs.else.where", False),
+        ("accounts://c", {"account": "a"}, "accounts://c@b.dfs.else.where", False),
+    ],
+)
+def test_a_file_of_another_account_is_none_of_the_table(tmp_path, table, options, file, is_below):
+    """Its path in fsspec is that of the table's own file. What names no account is in that of the table."""
+    commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 4, DeletionVector([3]).to_inline()))
+    fsspec.filesystem("memory").put(str(tmp_path), "/c/accounts", recursive=True)
+    if is_below:
+        assert list(deleted_rows(f"{table}/accounts", f"{file}/accounts/a", storage_options=options)) == [3]
+        return
+    with pytest.raises(InvalidInputError, match="no live file"):
+        deleted_rows(f"{table}/accounts", f"{file}/accounts/a", storage_options=options)
+
+
+def test_a_file_of_another_archive_is_none_of_the_table(tmp_path):
+    commit(tmp_path / "t", 0, PROTOCOL, METADATA, add("a", 4, DeletionVector([3]).to_inline()))
+    for name in ("one", "two"):
+        shutil.make_archive(str(tmp_path / name), "zip", tmp_path, "t")
+    table = f"zip://t::{tmp_path}/one.zip"
+    assert list(deleted_rows(table, f"zip://t/a::{tmp_path}/one.zip")) == [3]
+    with pytest.raises(InvalidInputError, match="no live file"):
+        deleted_rows(table, f"zip://t/a::{tmp_path}/two.zip")
 
 
 class LockedFiles(HostedFiles):

@@ -54,7 +54,7 @@ def deleted_rows(
     a vector that is broken or reaches beyond the file's rows.
     """
     files = {live.path: live for live in read_snapshot(table, storage_options=storage_options).files}
-    place = partial(locations.place_in_fsspec, storage_options=storage_options)
+    place = partial(locations.place_in_fsspec, table=table, storage_options=storage_options)
     live, store = files[find_file(file, files, table, place)], FsspecStore(table, storage_options)
     return read_vector(live.deletion_vector, live.path, live.physical_rows, table, store)
 

@@ -105,13 +105,19 @@ def place_in_spark(location: str) -> Place:
     return ("s3a" if scheme in ("s3", "s3n") else scheme, authority), path
 
 
-def place_in_fsspec(location: str, storage_options: Options = None) -> Place:
-    """The place of a location. fsspec knows which parts of it the store goes without, such as the host of HDFS.
+def place_in_fsspec(location: str, table: Location, storage_options: Options = None) -> Place:
+    """The place of a location that is named beside a table's.
+
+    It may be spelled otherwise: where one of the two leaves out a server or an account, it is that of the other.
 
     Raises as `open_location` does.
     """
-    file_system, path = open_location(location, storage_options)
-    return type(file_system), path
+    _, path = open_location(location, storage_options)
+    options = storage_options or {}
+    kind, keywords, server = _store(location, options)
+    _, of_table, _ = _store(table, options)
+    named = {key: keywords.get(key, value) for key, value in of_table.items()}
+    return (kind, named, server, _account(location)), path
 
 
 def child(parent: Location, *names: str) -> str:
@@ -259,18 +265,18 @@ def _are_of_one_store(location: str, table: Location, storage_options: Mapping[s
         return False  # opening it says what is wrong
 
 
-def _store(location: Location, storage_options: Mapping[str, Any]) -> tuple[object, ...]:
+def _store(location: Location, storage_options: Mapping[str, Any]) -> tuple[object, Mapping[str, Any], str]:
     """What tells the store of a location from others: its kind, and its keywords, such as a server.
 
     fsspec takes some of them from the URL: on Azure the account may stand there or among the options. Two buckets of
-    one service are one store. An archive is told by the file that it is.
+    one service are one store. An archive is told by the file that it is, and a web server by its host.
     """
     head, chain = _chained(location_text(location))
     scheme, authority, _ = _split(head)
     if scheme is None:
         return fsspec.get_filesystem_class("file"), storage_options, ""
     if _is_on_web(head):
-        return scheme, authority
+        return scheme, {}, authority or ""
     kind = fsspec.get_filesystem_class(scheme)
     of_url = kind._get_kwargs_from_urls(f"{scheme}://{authority or ''}/")
     return kind, {**storage_options, **of_url}, chain
