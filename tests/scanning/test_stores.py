@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import shutil
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -490,8 +492,13 @@ def test_what_stands_before_a_host_elsewhere_is_no_container(monkeypatch, url):
     assert locations.open_named(url, "/t", None) == url
 
 
-def test_files_are_told_with_their_account(tmp_path):
-    """One path in two accounts is two files."""
+def fails(url):
+    raise KeyError("username")
+
+
+def test_files_are_told_with_their_account(tmp_path, monkeypatch):
+    """One path in two accounts is two files. What cannot be opened is missing, or not of the table's folder."""
+    monkeypatch.setattr(AccountFiles, "_get_kwargs_from_urls", fails)
     indexed_table(tmp_path, NUMBERS)
     (log,) = (tmp_path / "_delta_log").glob("*.json")
     *first, added = log.read_text().splitlines()
@@ -505,14 +512,25 @@ def test_files_are_told_with_their_account(tmp_path):
     report = verify_log("azure://c@a.dfs.core.windows.net/told")
     assert not report.problems
     assert any("azure://c@a.dfs.core.windows.net/told/stray.parquet" in note for note in report.notes)
+    unread = "azure://c@a.dfs.else.where/far/part-0.parquet"
+    gone = [
+        json.dumps(
+            {"remove": {"path": path, "deletionTimestamp": round(time.time() * 1000), "dataChange": True}}
+        )
+        for path in (unread, "short://c/f")
+    ]
+    log.write_text("\n".join([*first, added, *far, *gone]))
+    fsspec.filesystem("memory").put(str(log), f"/c/told/_delta_log/{log.name}")
+    again = verify_log("azure://c@a.dfs.core.windows.net/told")
+    assert (again.problems, again.notes) == (report.problems, report.notes)
+    log.write_text("\n".join([*first, added, *far, added.replace("part-0.parquet", unread)]))
+    fsspec.filesystem("memory").put(str(log), f"/c/told/_delta_log/{log.name}")
+    (problem,) = verify_log("azure://c@a.dfs.core.windows.net/told").problems
+    assert (problem.rule, problem.file) == ("the file exists", unread)
 
 
 def test_a_url_that_fsspec_cannot_take_apart(monkeypatch):
     """As github://organization@commit/file, which names no repository."""
-
-    def fails(url):
-        raise KeyError("username")
-
     monkeypatch.setattr(AccountFiles, "_get_kwargs_from_urls", fails)
     with pytest.raises(StorageError, match=r"^opening short://c/f failed: KeyError: 'username'"):
         locations.open_named("short://c/f", "memory://t", {"key": "x"})

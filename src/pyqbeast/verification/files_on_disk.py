@@ -63,8 +63,11 @@ def files_on_disk(
         oldest = (time.time() - _retention(configuration)) * 1000
         for gone in snapshot.removed:
             if gone.timestamp > oldest:
-                storage.name(storage.place_of(gone.path))
-                storage.name(storage.vector_place(gone.deletion_vector))
+                # What cannot be opened lies in another store than the table.
+                with contextlib.suppress(StorageError):
+                    storage.name(storage.place_of(gone.path))
+                with contextlib.suppress(StorageError):
+                    storage.name(storage.vector_place(gone.deletion_vector))
         return files, storage.orphans("iceberg" in configuration.get(_FORMATS, "").split(","))
 
 
@@ -115,11 +118,11 @@ class _Storage:
         return FileOnDisk(file.path, location, size, named, self._size(vector))
 
     def place_of(self, path: str) -> _Place | None:
-        """Of a data file by its path in the log; None where there is no such store."""
+        """Of a data file by its path in the log; None where there is no such store, or nothing says which."""
         return self._place(locations.file_location(self._root_location, path))
 
     def vector_place(self, vector: DeletionVectorDescriptor | None) -> _Place | None:
-        """Of the file of a deletion vector; None for one that lies in none, or where there is no such store."""
+        """Of the file of a deletion vector; None for one that lies in none, and as for a data file."""
         if vector is None or vector.is_inline:
             return None
         return self._place(vector.absolute_path(self._root_location))
@@ -143,7 +146,7 @@ class _Storage:
             return self._system, f"{self._root}/{below}"
         try:
             place = locations.open_named(location, self._table, self._options)
-        except InvalidInputError:
+        except (InvalidInputError, UnsupportedError):
             return None
         self._names.setdefault(place, location)
         return place
