@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import shutil
@@ -194,6 +195,21 @@ def test_a_folder_that_a_store_lists_as_its_own_child(tmp_path, monkeypatch, ent
     assert {each.name for each in open_store(uri).entries("__fragments")} == {staged, empty}
     # An empty folder may be that of a write that has just begun.
     assert tiledb.clean(uri, retain_hours=0) == [f"__fragments/{staged}"]
+
+
+def test_an_empty_folder_in_a_store_that_finds_files_alone(tmp_path):
+    """`memory://` says of the time of a folder that there is no such file."""
+    uri = f"memory://{tmp_path.name}"
+    tiledb.create_array(uri, one_dimension(tiledb.attribute("v", tiledb.Datatype.INT64)))
+    staged = tiledb.stage_fragment(tiledb.open_array(uri), pa.table({"x": [1], "v": [2]}))
+    fsspec.filesystem("memory").makedirs(f"/{tmp_path.name}/__fragments/__1_1_{'0a' * 16}_22")
+    assert tiledb.clean(uri, retain_hours=0) == [f"__fragments/{staged}"]
+
+
+def test_what_has_just_gone_is_nothing_old(tmp_path):
+    """A file that a write began has its name in the end, and another may clean at the same time."""
+    store = open_store(str(tmp_path))
+    assert store.modified("gone") == store.newest("gone") == math.inf
 
 
 def test_an_opened_array_is_read_in_a_forked_process(tmp_path, monkeypatch):

@@ -113,10 +113,7 @@ class Store:
             files = [entry.name for entry in self._listed(fresh, folder) if entry.size is not None]
             if files:
                 return max(self._modified(fresh, f"{folder}/{name}") for name in files)
-            try:
-                return self._modified(fresh, folder, KeyError, IsADirectoryError)
-            except (KeyError, IsADirectoryError):
-                return math.inf
+            return self._modified(fresh, folder, KeyError, IsADirectoryError)
 
     def _listed(self, fs: Any, folder: str) -> list[Entry]:  # noqa: ANN401 (fsspec's)
         try:
@@ -146,7 +143,7 @@ class Store:
         return size
 
     def modified(self, path: str) -> float:
-        """When a file was written, in seconds since 1970.
+        """When a file was written, in seconds since 1970; infinite for one that has just gone.
 
         Raises:
             UnsupportedError: the storage does not say.
@@ -154,11 +151,15 @@ class Store:
         return self._modified(self._fs, path)
 
     def _modified(self, fs: Any, path: str, *untold: type[Exception]) -> float:  # noqa: ANN401 (fsspec's)
+        # What has gone since it was listed is not found, and `memory://` finds no folder.
+        absent: tuple[type[Exception], ...] = (FileNotFoundError, *untold)
         try:
-            with self._using("looking for", path, NotImplementedError, *untold):
+            with self._using("looking for", path, NotImplementedError, *absent):
                 time: datetime = fs.modified(self._path(path))
         except NotImplementedError as error:
             raise UnsupportedError(f"{self.uri}: this storage does not say how old files are") from error
+        except absent:
+            return math.inf
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
 
     def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
