@@ -12,10 +12,12 @@ import pyarrow as pa
 import pytest
 
 from pyqbeast import NotIndexedError
+from pyqbeast.core.errors import StorageError
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.delta_log import history
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
+from tests.faulty_files import FaultyFiles, PythonFaults
 from tests.read_together import reads_together
 from tests.scanning.tables import indexed_table
 
@@ -139,3 +141,23 @@ def test_commits_of_another_store_are_read_at_once(golden, monkeypatch):
     assert index.snapshot.version >= 3
     reads_together(monkeypatch, type(files), "cat_file", "2.json", "3.json")
     assert read_history(index) == read_history(IndexedSnapshot.read(table))
+
+
+def test_a_commit_that_a_store_refuses_is_no_commit_that_says_nothing(golden, tmp_path, monkeypatch):
+    """Where a checkpoint stands for it. `exists` of fsspec takes every error for a file that is not there."""
+    table = tmp_path / "table"
+    shutil.copytree(golden("qbeast/a_linear2d") / "table", table)
+    first = table / "_delta_log" / f"{0:020}.json"
+    checkpoint = first.with_name(f"{0:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json")
+    lines = first.read_text().splitlines()
+    checkpoint.write_text("\n".join(line for line in lines if "commitInfo" not in line))
+    index = IndexedSnapshot.read(f"faulty://{table}")
+    (whole,) = read_history(index)
+    assert whole.operation
+    faults = PythonFaults()
+    faults.fail("stat", first.name)
+    monkeypatch.setattr(FaultyFiles, "next_call", faults.next)
+    with pytest.raises(StorageError, match=f"looking for .*{first.name} failed"):
+        read_history(index)
+    first.unlink()
+    assert read_history(index) == [dataclasses.replace(whole, timestamp=None, operation="")]

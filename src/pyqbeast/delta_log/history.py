@@ -104,9 +104,11 @@ def _figures(index: IndexedSnapshot, beginning: LogFiles, version: int) -> list[
 def _info_beside_checkpoint(files: LogFiles) -> Action:
     """What the commit of a version that a checkpoint holds says of itself, where the log still has it."""
     path = f"{files.folder}/{files.version:020d}.json"
-    with locations.storage_errors(f"looking for {path}"):
-        is_there = files.file_system.exists(path)
-    if not is_there:
+    try:
+        # fsspec's `exists` takes every error for a file that is not there.
+        with locations.looking_for(files.file_system, f"looking for {path}"):
+            files.file_system.info(path)
+    except FileNotFoundError:
         return {}
     told = (action.get("commitInfo") for action in commit_actions(files, path))
     return next((info for info in told if isinstance(info, dict)), {})
