@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -56,6 +57,16 @@ def test_footers_and_schemas_are_written_as_they_are_read(fragment, case):
     path = f"__schema/{f.schema.name}"
     assert f.schema.to_bytes() == GenericTile.parse(f.store.read(path), path).payload
     assert ArraySchema.parse(f.schema.to_bytes(), f.schema.name) == f.schema
+
+
+def test_sections_of_arrays_are_equal_to_themselves_alone(fragment):
+    """NumPy compares arrays cell by cell, and they have no hash."""
+    f = fragment("sp2d_i32_nofilter")
+    name = next(iter(f.fields))
+    for one in (f.rtree.leaves, f.rtree, f.tile_offsets(name)):
+        other = copy.deepcopy(one)
+        assert one == one != other
+        assert len({one, other, one}) == 2
 
 
 def test_the_r_tree_has_its_root_first_and_a_leaf_per_tile(fragment, golden):

@@ -94,7 +94,7 @@ def _range_bytes(bounds: Range1D, dimension: Field) -> bytes:
     return np.array([bounds.low, bounds.high], dtype=dimension.datatype.dtype).tobytes()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MBRs:
     """Rectangles, column by column.
 

@@ -19,7 +19,7 @@ from pyqbeast.tiledb.format.field import Field
 FANOUT = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RTree:
     """The tree, level by level.
 

@@ -16,7 +16,7 @@ from pyqbeast.tiledb.format.field import Field
 PerTile = TypeVar("PerTile", bound="_PerTile")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _PerTile:
     """A count and as many 64-bit integers.
 
