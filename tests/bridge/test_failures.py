@@ -14,6 +14,14 @@ from pyspark.errors.exceptions import captured
 
 from pyqbeast import InvalidInputError
 from pyqbeast.bridge import failures, python_callbacks
+from pyqbeast.core.errors import (
+    CommitConflictError,
+    ExecutionError,
+    StorageError,
+    TableNotFoundError,
+    UncertainWriteError,
+    UnsupportedError,
+)
 
 
 def test_exceptions_that_nobody_asks_for_are_not_kept_for_ever(spark):
@@ -40,7 +48,7 @@ def python_failures(monkeypatch):
 def test_a_text_that_is_no_utf_8_reaches_the_jvm(python_failures):
     """Python names files by such texts, where their names are no UTF-8. py4j closes the connection over them."""
     error = ValueError("no file \udcff, größe")
-    key, text, _ = failures.keep(error, id(None))
+    key, _, text, _ = failures.keep(error, id(None))
     assert get_command_part(text).encode("utf-8")
     assert text == r"no file \udcff, größe"
     assert failures._kept[key] is error
@@ -130,3 +138,44 @@ def test_a_failed_write_leaves_exceptions_of_its_callers_alone(python_failures):
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         assert frames[1].f_locals["number"] == 7
     assert [error.args for error in (*handled, *in_hook)] == [(1,), (1,)]
+
+
+#: The SQLSTATE by which handlers of an SQL script know each, as `docs/sql.md` has it.
+STATES = {
+    CommitConflictError: "40000",
+    UncertainWriteError: "40003",
+    StorageError: "58030",
+    InvalidInputError: "22023",
+    UnsupportedError: "0A000",
+    ExecutionError: "58000",
+    TableNotFoundError: "38000",
+    KeyError: "38000",
+}
+
+
+@pytest.fixture
+def conflict_of_delta(spark):
+    """As Delta raises it, with a state of its own."""
+    told = spark._sc._gateway.new_array(spark._jvm.String, 2)
+    told[0], told[1] = "another writer came first", "its documents"
+    return spark._jvm.io.delta.exceptions.ConcurrentWriteException(told)
+
+
+@pytest.mark.parametrize(("kind", "state"), STATES.items())
+def test_handlers_of_scripts_know_errors_by_their_class(kind, state, spark):
+    assert failures.keep(kind("so"), id(None)).getSqlState() == state
+
+
+def test_handlers_of_scripts_are_told_what_became_of_the_table(spark, conflict_of_delta):
+    """Whatever has caused it: one that writes again after a conflict would write rows twice where it is not known."""
+    door = spark._jvm.io.pyqbeast.errors.Door
+    assert door.failure(conflict_of_delta, "writing", "").getSqlState() == "40000"
+
+    def state(kind):
+        error = kind("so")
+        error.thrown = conflict_of_delta
+        return failures.keep(error, id(None)).getSqlState()
+
+    assert state(CommitConflictError) == "40000"
+    assert state(UncertainWriteError) == "40003"
+    assert state(ExecutionError) == conflict_of_delta.getSqlState() == "2D521"

@@ -34,13 +34,14 @@ from pyqbeast.core.errors import (
 )
 from pyqbeast.core.format.constants import UNCHANGED
 
-#: The error for each kind of the bridge's `Failure`.
+#: The error for each kind of the bridge's `Failure`. All others are of its kind `ERROR`.
 _OF_KIND: dict[str, type[QbeastError]] = {
     "CONFLICT": CommitConflictError,
     "STORAGE": StorageError,
     "UNCERTAIN": UncertainWriteError,
     "EXECUTION": ExecutionError,
     "INPUT": InvalidInputError,
+    "UNSUPPORTED": UnsupportedError,
 }
 
 #: Where the files of this package are.
@@ -70,7 +71,12 @@ def keep(error: BaseException, handled: int) -> Any:  # noqa: ANN401 (a Java thr
     jvm: Any = SparkContext._jvm
     # py4j sends UTF-8 only, which has no place for the surrogates in names of files.
     text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
-    return jvm.io.pyqbeast.errors.PythonFailure(key, text, _thrown(error))
+    return jvm.io.pyqbeast.errors.PythonFailure(key, _kind_of(error), text, _thrown(error))
+
+
+def _kind_of(error: BaseException) -> str:
+    """The name of the bridge's kind by which handlers of SQL scripts know an exception."""
+    return next((kind for kind, of in _OF_KIND.items() if isinstance(error, of)), "ERROR")
 
 
 def _forget_variables(error: BaseException, handled: int) -> None:

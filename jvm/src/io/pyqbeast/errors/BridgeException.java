@@ -5,7 +5,7 @@ import org.apache.spark.SparkThrowable;
 /**
  * An exception whose message is written for users. The Python side raises one of its own errors in its place. The handlers of
  * an SQL script know it by its condition and its SQLSTATE: those of an exception of Spark's or Delta's that has caused it,
- * else its own.
+ * else, and where they tell what became of the table, its own.
  */
 abstract class BridgeException extends RuntimeException implements SparkThrowable {
   private static final long serialVersionUID = 1L;
@@ -16,11 +16,11 @@ abstract class BridgeException extends RuntimeException implements SparkThrowabl
   private final String condition;
   private final String state;
 
-  BridgeException(String message, Throwable cause, String condition, String state) {
+  BridgeException(String message, Throwable cause, Failure.Kind kind) {
     super(message, cause);
-    SparkThrowable ofSpark = ofSpark(cause);
-    this.condition = ofSpark == null ? condition : ofSpark.getCondition();
-    this.state = ofSpark == null ? state : ofSpark.getSqlState();
+    SparkThrowable ofSpark = kind.tellsOutcome() ? null : ofSpark(cause);
+    this.condition = ofSpark == null ? "QBEAST_" + kind : ofSpark.getCondition();
+    this.state = ofSpark == null ? kind.state : ofSpark.getSqlState();
   }
 
   /** The first of a throwable and its causes that has a condition and a state that handlers catch; null for none. */

@@ -4,7 +4,7 @@ package io.pyqbeast.errors;
 public final class Failure extends BridgeException {
   private static final long serialVersionUID = 1L;
 
-  /** Each has the SQLSTATE of its class. */
+  /** What can go wrong, each with the SQLSTATE of its class. Python has an error for each but the last. */
   public enum Kind {
     /** Another writer came first. */
     CONFLICT("40000"),
@@ -14,20 +14,29 @@ public final class Failure extends BridgeException {
     UNCERTAIN("40003"),
     /** A setting has a value that it cannot have, or a function of SQL does not take an argument. */
     INPUT("22023"),
+    /** It would harm an index, or is not supported. */
+    UNSUPPORTED("0A000"),
     /** Anything else that Spark or Delta stumbled over. */
-    EXECUTION("58000");
+    EXECUTION("58000"),
+    /** Anything else that Python raised. */
+    ERROR("38000");
 
-    private final String state;
+    final String state;
 
     Kind(String state) {
       this.state = state;
+    }
+
+    /** Whether it says what became of the table, whatever has caused it: whether to write again hangs on that. */
+    boolean tellsOutcome() {
+      return this == CONFLICT || this == UNCERTAIN;
     }
   }
 
   private final Kind kind;
 
   public Failure(Kind kind, String message, Throwable cause) {
-    super(message, cause, "QBEAST_" + kind, kind.state);
+    super(message, cause, kind);
     this.kind = kind;
   }
 

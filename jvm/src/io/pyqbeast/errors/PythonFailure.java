@@ -5,9 +5,12 @@ public final class PythonFailure extends BridgeException {
   private static final long serialVersionUID = 1L;
   private final String key;
 
-  /** @param cause the Java exception that Python stumbled over; null where there was none */
-  public PythonFailure(String key, String message, Throwable cause) {
-    super(message, cause, "QBEAST_ERROR", "38000");
+  /**
+   * @param kind the name of a {@link Failure.Kind}
+   * @param cause the Java exception that Python stumbled over; null where there was none
+   */
+  public PythonFailure(String key, String kind, String message, Throwable cause) {
+    super(message, cause, Failure.Kind.valueOf(kind));
     this.key = key;
   }
 

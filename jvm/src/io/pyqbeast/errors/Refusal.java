@@ -7,6 +7,6 @@ public final class Refusal extends BridgeException {
   private static final long serialVersionUID = 1L;
 
   public Refusal(String message) {
-    super(message, null, "QBEAST_UNSUPPORTED", "0A000");
+    super(message, null, Failure.Kind.UNSUPPORTED);
   }
 }
