@@ -268,7 +268,7 @@ JAVA_OWN_JSON = {
 #: What each package of the Java bridge may import of the others; "" holds the classes that users name.
 JAVA_ALLOWED = {
     "spark": [],
-    "errors": ["format"],
+    "errors": ["format", "spark"],
     "format": ["spark"],
     "expressions": ["spark"],
     "conditions": ["spark"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
 import traceback
 import weakref
@@ -179,3 +180,16 @@ def test_handlers_of_scripts_are_told_what_became_of_the_table(spark, conflict_o
     assert state(CommitConflictError) == "40000"
     assert state(UncertainWriteError) == "40003"
     assert state(ExecutionError) == conflict_of_delta.getSqlState() == "2D521"
+
+
+def test_no_format_of_messages_loses_a_text(spark, conflict_of_delta):
+    """As the Thrift server and `spark-sql` show them where `spark.sql.error.messageFormat` says so."""
+    apache = spark._jvm.org.apache.spark
+    of_delta = ExecutionError("so")
+    of_delta.thrown = conflict_of_delta
+    for error in (ValueError("so"), of_delta):
+        thrown = failures.keep(error, id(None))
+        for words in (apache.ErrorMessageFormat.MINIMAL(), apache.ErrorMessageFormat.STANDARD()):
+            shown = json.loads(apache.SparkThrowableHelper.getMessage(thrown, words))
+            assert shown["sqlState"] == thrown.getSqlState()
+            assert shown["messageParameters"] == {"message": "so"}

@@ -1,5 +1,7 @@
 package io.pyqbeast.errors;
 
+import io.pyqbeast.spark.Conditions;
+import java.util.Map;
 import org.apache.spark.SparkThrowable;
 
 /**
@@ -19,7 +21,7 @@ abstract class BridgeException extends RuntimeException implements SparkThrowabl
   BridgeException(String message, Throwable cause, Failure.Kind kind) {
     super(message, cause);
     SparkThrowable ofSpark = kind.tellsOutcome() ? null : ofSpark(cause);
-    this.condition = ofSpark == null ? "QBEAST_" + kind : ofSpark.getCondition();
+    this.condition = Conditions.shown(ofSpark == null ? "QBEAST_" + kind : ofSpark.getCondition());
     this.state = ofSpark == null ? kind.state : ofSpark.getSqlState();
   }
 
@@ -44,5 +46,16 @@ abstract class BridgeException extends RuntimeException implements SparkThrowabl
   @Override
   public final String getSqlState() {
     return state;
+  }
+
+  /** The message: some formats of messages show no more than the condition, its template, the state and these. */
+  @Override
+  public final Map<String, String> getMessageParameters() {
+    return Map.of("message", getMessage());
+  }
+
+  /** The template of the message, for which Spark asks from 4.1 on. */
+  public final String getDefaultMessageTemplate() {
+    return "<message>";
   }
 }
