@@ -55,6 +55,27 @@ def test_a_catalog_of_ours_is_enough(catalogs):
     sessions._check_catalogs(session_with(*catalogs))
 
 
+def test_extensions_stand_in_the_order_in_which_they_have_an_effect(monkeypatch):
+    """Delta's parser drops the parameters of statements, so ours has to be asked before it: the last one is."""
+    for check in ("check_spark", "check_jar", "check_delta"):
+        monkeypatch.setattr(sessions, check, lambda _: None)
+    ours, deltas, parameters = sessions.EXTENSION, sessions.DELTA_EXTENSION, sessions.PARAMETER_EXTENSION
+
+    def attached_with(*extensions):
+        conf = SimpleNamespace(get=lambda *_: " , ".join(extensions), getAll={})
+        return sessions.attach(SimpleNamespace(version="", conf=conf))
+
+    for wrong in ((deltas, ours, parameters), (ours, parameters, deltas), (parameters, ours, deltas)):
+        with pytest.raises(SessionError, match=r"in spark\.sql\.extensions, \S+ has to stand before"):
+            attached_with(*wrong)
+    for lacking in ((ours, parameters), (deltas, parameters)):
+        with pytest.raises(SessionError, match=r"without spark\.sql\.extensions="):
+            attached_with(*lacking)
+    for right in ((ours, deltas), (ours, "a.Other", deltas, parameters)):
+        with pytest.raises(SessionError, match=r"without spark\.sql\.catalog"):  # the next check
+            attached_with(*right)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -129,14 +129,7 @@ def attach(spark: SparkSession) -> SparkSession:
     check_spark(spark)
     check_jar(spark)
     check_delta(spark)
-    extensions = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
-    if EXTENSION not in extensions or DELTA_EXTENSION not in extensions:
-        raise SessionError(
-            f"the session was started without spark.sql.extensions={EXTENSION},{DELTA_EXTENSION}; restart Python and "
-            "start the session with pyqbeast.configure(builder)"
-        )
-    if extensions.index(EXTENSION) > extensions.index(DELTA_EXTENSION):
-        raise SessionError(f"in spark.sql.extensions, {EXTENSION} has to stand before {DELTA_EXTENSION}")
+    _check_extensions(spark)
     _check_catalogs(spark)
     ship_bridge_jar(spark)
     _run_this_python(spark.sparkContext)
@@ -174,6 +167,19 @@ def _run_this_python(context: SparkContext) -> None:
     is_local = given_settings.local_cores(str(context.master)) is not None
     if is_local and context.pythonExec == "python3" and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
+
+
+def _check_extensions(spark: SparkSession) -> None:
+    """Raises SessionError where the session lacks an extension that is needed, or one stands where it has no effect."""
+    named = [name.strip() for name in (spark.conf.get("spark.sql.extensions", "") or "").split(",")]
+    if EXTENSION not in named or DELTA_EXTENSION not in named:
+        raise SessionError(
+            f"the session was started without spark.sql.extensions={EXTENSION},{DELTA_EXTENSION}; restart Python and "
+            "start the session with pyqbeast.configure(builder)"
+        )
+    for first, second in ((EXTENSION, DELTA_EXTENSION), (DELTA_EXTENSION, PARAMETER_EXTENSION)):
+        if second in named and named.index(first) > named.index(second):
+            raise SessionError(f"in spark.sql.extensions, {first} has to stand before {second}")
 
 
 def _check_catalogs(spark: SparkSession) -> None:
