@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pyqbeast
+from pyqbeast.bridge import parquet_frame
 from tests.table.help import rows_2d, samples_exactly
 
 
@@ -34,3 +35,6 @@ def test_what_hadoop_cannot_read_is_told(spark, tmp_path):
     path.mkdir()
     with pytest.raises(pyqbeast.UnsupportedError, match=r"files at .*/\[a\] b:c.* a colon"):
         pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a"])
+    innocent = (tmp_path / "[a]").as_uri().replace("%5Ba%5D", "[a]")
+    with pytest.raises(pyqbeast.UnsupportedError, match=r"files at [^:]*/\[a\] b:c"):
+        parquet_frame(spark, innocent, str(path))

@@ -18,6 +18,9 @@ from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 #: What makes a path a pattern to Hadoop, unless a backslash stands before it.
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
 
+#: The scheme of a path and the host behind it, whose colons Hadoop knows for what they are.
+_STORE = re.compile(r"^[^/:]+:(//[^/]*)?(?=/)")
+
 #: What Hadoop says of a colon in such a pattern, as it takes that for the end of a scheme.
 _COLON = "Relative path in absolute URI"
 
@@ -58,7 +61,7 @@ def parquet_frame(spark: SparkSession, *paths: str, schema: StructType | None = 
     try:
         return (spark.read.schema(schema) if schema else spark.read).parquet(*names)
     except IllegalArgumentException as error:
-        odd = [path for path in paths if ":" in path and _PATTERN.search(path)]
+        odd = [path for path in paths if ":" in _STORE.sub("", path) and _PATTERN.search(path)]
         if not odd or _COLON not in str(error):
             raise
         raise UnsupportedError(
