@@ -70,6 +70,22 @@ def under(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
+@contextlib.contextmanager
+def warnings_of(spark):
+    """What Spark's driver logs as a warning meanwhile."""
+    logging, written = spark._jvm.org.apache.logging.log4j, spark._jvm.java.io.StringWriter()
+    context = logging.LogManager.getContext(False)
+    appender = logging.core.appender.WriterAppender.createAppender(None, None, written, "test", False, True)
+    appender.start()
+    context.getConfiguration().getRootLogger().addAppender(appender, logging.Level.WARN, None)
+    spark.sparkContext.setLogLevel("WARN")
+    try:
+        yield written
+    finally:
+        spark.sparkContext.setLogLevel("ERROR")
+        context.getConfiguration().getRootLogger().removeAppender("test")
+
+
 def use_session(spark, monkeypatch):
     """Lets code that starts a session have this one, since a process has one JVM."""
     builder = type("Builder", (), {"getOrCreate": lambda _: spark})

@@ -8,6 +8,7 @@ from pyspark.errors import ParseException
 import pyqbeast
 from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError
 from pyqbeast.approximate import sql_estimate
+from tests.spark_session import under, warnings_of
 from tests.table.help import ids, rows_2d, since_spark
 
 NAME = "asked"
@@ -259,8 +260,12 @@ def test_arguments_may_be_parameters_of_the_statement(spark, table):
     spark.sql("CALL system.qbeast_optimize(table => ?)", args=[NAME])
     with pytest.raises(ParseException, match="PARSE_SYNTAX_ERROR"):
         spark.sql("SELEC :x", args={"x": 1})
-    by_delta = spark.sql(f"DESCRIBE HISTORY {NAME} LIMIT 1", args={"x": 1})
+    old = "spark.sql.legacy.replaceDatabricksSparkAvro.enabled"  # Spark warns of it where settings are copied
+    with under(spark, {old: "true"}), warnings_of(spark) as warnings:
+        spark.sql("SELECT 1")
+        by_delta = spark.sql(f"DESCRIBE HISTORY {NAME} LIMIT 1", args={"x": 1})
     assert by_delta.count() == 1
+    assert old not in warnings.toString(), "nothing is put in"
     sample = spark.sql(f"SELECT * FROM {NAME} TABLESAMPLE (:p PERCENT)", args={"p": 10})
     assert ids(sample) == ids(table.sample(0.1))
 

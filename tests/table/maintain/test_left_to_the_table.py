@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
-from tests.spark_session import under
+from tests.spark_session import under, warnings_of
 from tests.table.help import count, holds, ids, load, rows_2d, save
 
 
@@ -86,22 +85,6 @@ def kept_rows(spark):
     """The RDDs that Spark keeps in memory. Those of Delta have names."""
     kept = spark.sparkContext._jsc.getPersistentRDDs()
     return {number for number, rdd in kept.items() if rdd.name() is None}
-
-
-@contextlib.contextmanager
-def warnings_of(spark):
-    """What Spark's driver logs as a warning meanwhile."""
-    logging, written = spark._jvm.org.apache.logging.log4j, spark._jvm.java.io.StringWriter()
-    context = logging.LogManager.getContext(False)
-    appender = logging.core.appender.WriterAppender.createAppender(None, None, written, "test", False, True)
-    appender.start()
-    context.getConfiguration().getRootLogger().addAppender(appender, logging.Level.WARN, None)
-    spark.sparkContext.setLogLevel("WARN")
-    try:
-        yield written
-    finally:
-        spark.sparkContext.setLogLevel("ERROR")
-        context.getConfiguration().getRootLogger().removeAppender("test")
 
 
 def test_matching_rows_are_replaced(spark, name, table_path, monkeypatch):

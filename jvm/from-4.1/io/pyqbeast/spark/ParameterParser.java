@@ -3,10 +3,13 @@ package io.pyqbeast.spark;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.HybridParameterContext;
+import org.apache.spark.sql.catalyst.parser.NamedParameterContext;
 import org.apache.spark.sql.catalyst.parser.ParameterContext;
 import org.apache.spark.sql.catalyst.parser.ParameterHandler;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.VariableSubstitution;
@@ -32,19 +35,30 @@ public final class ParameterParser implements ParserInterface {
   @Override
   public LogicalPlan parsePlanWithParameters(String statement, ParameterContext parameters) throws ParseException {
     SQLConf settings = SQLConf.get();
-    if (settings.legacyParameterSubstitutionConstantsOnly()) { // Spark puts them into the plan then.
+    // Every statement comes here, with parameters or without. In legacy sessions Spark puts them into the plan.
+    if (areNone(parameters) || settings.legacyParameterSubstitutionConstantsOnly()) {
       return parser.parsePlan(statement);
     }
+    String given = new VariableSubstitution().substitute(statement);
     String whole;
     try {
-      whole = substituted(new VariableSubstitution().substitute(statement), parameters);
+      whole = substituted(given, parameters);
     } catch (ParseException e) { // no statement of Spark's own: it may be one of Delta's
+      return parser.parsePlan(statement);
+    }
+    if (whole.equals(given)) {
       return parser.parsePlan(statement);
     }
     // A parameter may look like a variable and is none, so the parser may not substitute variables once more.
     SQLConf settled = settings.clone();
     settled.setConf(SQLConf.VARIABLE_SUBSTITUTE_ENABLED(), false);
     return SQLConf.withExistingConf(settled, ScalaInterop.supplier(() -> parsed(parser, whole)));
+  }
+
+  private static boolean areNone(ParameterContext parameters) {
+    return parameters instanceof NamedParameterContext named && named.params().isEmpty()
+        || parameters instanceof PositionalParameterContext positional && positional.params().isEmpty()
+        || parameters instanceof HybridParameterContext hybrid && hybrid.args().isEmpty();
   }
 
   private static String substituted(String statement, ParameterContext parameters) throws ParseException {
