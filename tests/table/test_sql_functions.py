@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 
 import pyqbeast
 from pyqbeast import InvalidInputError, NotIndexedError, QbeastTable, TableNotFoundError, UnsupportedError
@@ -266,6 +266,12 @@ def test_arguments_may_be_parameters_of_the_statement(spark, table):
         by_delta = spark.sql(f"DESCRIBE HISTORY {NAME} LIMIT 1", args={"x": 1})
     assert by_delta.count() == 1
     assert old not in warnings.toString(), "nothing is put in"
+    wrong = f"SELECT :x, nope FROM {NAME}"
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN") as told:
+        spark.sql(wrong, args={"x": "a secret"})
+    (place,) = told.value.getQueryContext()
+    assert (place.fragment(), place.startIndex()) == ("nope", wrong.index("nope"))
+    assert "secret" not in place.summary()
     sample = spark.sql(f"SELECT * FROM {NAME} TABLESAMPLE (:p PERCENT)", args={"p": 10})
     assert ids(sample) == ids(table.sample(0.1))
 

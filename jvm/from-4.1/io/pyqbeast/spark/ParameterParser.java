@@ -9,12 +9,17 @@ import org.apache.spark.sql.catalyst.parser.ParameterContext;
 import org.apache.spark.sql.catalyst.parser.ParameterHandler;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.parser.PositionMapper;
 import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.VariableSubstitution;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Tuple2;
 import scala.collection.immutable.Seq;
 
 /**
@@ -40,19 +45,23 @@ public final class ParameterParser implements ParserInterface {
       return parser.parsePlan(statement);
     }
     String given = new VariableSubstitution().substitute(statement);
-    String whole;
+    Tuple2<String, PositionMapper> put;
     try {
-      whole = substituted(given, parameters);
+      put = substituted(given, parameters);
     } catch (ParseException e) { // no statement of Spark's own: it may be one of Delta's
       return parser.parsePlan(statement);
     }
+    String whole = put._1();
     if (whole.equals(given)) {
       return parser.parsePlan(statement);
     }
     // A parameter may look like a variable and is none, so the parser may not substitute variables once more.
     SQLConf settled = settings.clone();
     settled.setConf(SQLConf.VARIABLE_SUBSTITUTE_ENABLED(), false);
-    return SQLConf.withExistingConf(settled, ScalaInterop.supplier(() -> parsed(parser, whole)));
+    return CurrentOrigin.withOrigin(
+        origin(whole, put._2()),
+        ScalaInterop.supplier(
+            () -> SQLConf.withExistingConf(settled, ScalaInterop.supplier(() -> parsed(parser, whole)))));
   }
 
   private static boolean areNone(ParameterContext parameters) {
@@ -61,8 +70,18 @@ public final class ParameterParser implements ParserInterface {
         || parameters instanceof HybridParameterContext hybrid && hybrid.args().isEmpty();
   }
 
-  private static String substituted(String statement, ParameterContext parameters) throws ParseException {
-    return ParameterHandler.substituteParameters(statement, parameters)._1();
+  private static Tuple2<String, PositionMapper> substituted(String statement, ParameterContext parameters)
+      throws ParseException {
+    return ParameterHandler.substituteParameters(statement, parameters);
+  }
+
+  /** Where a statement comes from, so that errors show what the user wrote, and not the values that were put in. */
+  private static Origin origin(String whole, PositionMapper toGiven) {
+    Origin current = CurrentOrigin.get();
+    return current.copy(
+        current.line(), current.startPosition(), Option.apply(0), Option.apply(whole.length()), Option.apply(whole),
+        current.objectType(), current.objectName(), current.stackTrace(), current.pysparkErrorContext(),
+        Option.apply(toGiven));
   }
 
   /** Parses a statement from inside Scala, where what is thrown is not declared. */
