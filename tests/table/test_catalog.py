@@ -175,23 +175,24 @@ def alter(spark, name, properties):
     catalog.alterTable(connector.Identifier.of(namespace, name), changes)
 
 
-def test_a_property_may_say_again_how_a_table_is_indexed(spark, name):
+@pytest.mark.parametrize("columns", [{"columnsToIndex": "id:hashing,a"}, {}])  # none: Spark chooses them
+def test_a_property_may_say_again_how_a_table_is_indexed(spark, name, columns):
     """Declarative Pipelines do, with all properties of a table, its provider among them, in each run but the first."""
-    how = {
-        "columnsToIndex": "a:hashing,b",
-        "weightColumns": "id",
-        "columnStats": '{"b_min": 0, "b_max": 9}',
-        "sampleFractions": "0.5",
-    }
+    stats = '{"a_min": 0, "a_max": 9}'
+    how = {**columns, "weightColumns": "name", "columnStats": stats, "sampleFractions": "0.5"}
     said = ", ".join(f"{key} = '{value}'" for key, value in how.items())
-    spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS ({said})")
+    auto = "spark.qbeast.index.columnsToIndex.auto"
+    with under(spark, {auto: "true", f"{auto}.max": "2"}):
+        spark.sql(f"CREATE TABLE {name} {SCHEMA} USING qbeast OPTIONS ({said})")
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    spark.sql(f"ALTER TABLE {name} ALTER COLUMN a TYPE BIGINT")
     before = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
     alter(spark, name, {**how, "provider": "qbeast", "team": "maps"})
     after = dict(spark.sql(f"SHOW TBLPROPERTIES {name}").collect())
     assert {key: value for key, value in after.items() if before.get(key) != value} == {"team": "maps"}
     for key, value in (
-        ("weightColumns", "name"),
-        ("columnStats", '{"b_min": 0, "b_max": 8}'),
+        ("weightColumns", "b"),
+        ("columnStats", '{"a_min": 0, "a_max": 8}'),
         ("sampleFractions", "0.4"),
     ):
         with pytest.raises(UnsupportedError, match=key):

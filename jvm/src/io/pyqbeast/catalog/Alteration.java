@@ -5,6 +5,7 @@ import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.IndexOptions;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -24,6 +25,9 @@ import org.apache.spark.sql.types.TimestampNTZType;
  * @param asked what the properties say that are set
  */
 public record Alteration(SparkSession session, Identifier name, IndexedTable table, TableDefinition asked) {
+  private static final List<String> SAID_AGAIN =
+      List.of("columnsToIndex", "weightColumns", "columnStats", "sampleFractions");
+
   /**
    * What the properties say that are set.
    *
@@ -109,15 +113,17 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
 
   /**
    * Of the options of an index only the cube size counts as a property of a table that exists: writes go by it. Others may say
-   * again, together with the columns, how the table was indexed.
+   * again how the table was indexed, also where Spark has chosen its columns, and nobody names them.
    */
   private void checkProperties() {
     if (asked.options().isEmpty()) {
       return;
     }
-    // Without columns Python looks at the other options alone, and tells of no index.
-    StructType columns = asked.namesColumns() ? table.schema() : new StructType();
-    Map<String, String> index = asked.index(session, name.toString(), columns);
+    // Of no columns Python looks at the options alone, which is enough for a cube size.
+    Map<String, String> index =
+        SAID_AGAIN.stream().anyMatch(asked::names)
+            ? asked.ofColumns(table.indexedColumns()).index(session, name.toString(), table.schema())
+            : asked.index(session, name.toString(), new StructType());
     if (asked.names("sampleFractions") && !table.isCutAs(index)) {
       throw new Refusal(
           name + " is a table already, whose fractions are the property " + Constants.SAMPLE_FRACTIONS

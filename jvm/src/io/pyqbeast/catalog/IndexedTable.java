@@ -119,9 +119,14 @@ public final class IndexedTable extends DeltaTableV2 {
         delta.options());
   }
 
+  /** The indexed columns, in order. */
+  public List<String> indexedColumns() {
+    return hashedColumns().indexed();
+  }
+
   /** Whether the column of this name, in any case, is an indexed one. */
   public boolean isIndexedBy(String column) {
-    return holds(hashedColumns().indexed(), column);
+    return holds(indexedColumns(), column);
   }
 
   /** Whether the column of this name, in any case, is one of the weight columns. */

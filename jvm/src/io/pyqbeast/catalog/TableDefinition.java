@@ -78,6 +78,15 @@ public record TableDefinition(Map<String, String> options, Map<String, String> p
     return Bridge.configuration(all, session.createDataFrame(List.of(), ofRows));
   }
 
+  /** The same, of a table that is indexed by some columns: where the statement names none, these are meant. */
+  public TableDefinition ofColumns(List<String> indexed) {
+    Map<String, String> all = new HashMap<>(options);
+    if (!namesColumns()) {
+      all.put("columnsToIndex", String.join(",", indexed));
+    }
+    return new TableDefinition(all, properties);
+  }
+
   /** Whether the statement names the columns to index. */
   public boolean namesColumns() {
     return names("columnsToIndex");

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -33,13 +34,16 @@ public final class StoredRevision {
     return found;
   }
 
-  /** What each usable revision in a table's configuration has for its columns, but for the places of nulls: those are drawn. */
+  /**
+   * What each usable revision in a table's configuration has for its columns, but for the places of nulls, which are drawn, and
+   * for types, which ALTER TABLE may widen.
+   */
   public static Set<JsonNode> bounds(Map<String, String> configuration) {
     Set<JsonNode> found = new HashSet<>();
     configuration.forEach(
         (key, text) -> {
           JsonNode transformations = read(key, text).path("transformations");
-          transformations.forEach(each -> ((ObjectNode) each).remove("nullValue"));
+          transformations.forEach(each -> ((ObjectNode) each).remove(List.of("nullValue", "orderedDataType")));
           if (!transformations.isMissingNode()) {
             found.add(transformations);
           }
