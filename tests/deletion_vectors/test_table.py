@@ -19,6 +19,7 @@ from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, diagnose
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit
+from tests.delta_log.azure import AzureFiles
 from tests.scanning.tables import metadata as indexed_metadata
 
 
@@ -85,41 +86,21 @@ def test_a_location_names_a_file_as_its_store_reads_it(tmp_path):
                 deleted_rows(table, other)
 
 
-class AccountFiles(MemoryFileSystem):
-    """As the client of Azure: a URL or an option names the account, and hosts of other clouds are not read."""
-
-    protocol = "accounts"
-    cachable = False
-
-    def __init__(self, account=None):
-        super().__init__()
-
-    @classmethod
-    def _strip_protocol(cls, path):
-        container, slash, rest = path.removeprefix("accounts://").lstrip("/").partition("/")
-        return "/" + container.partition("@")[0] + slash + rest
-
-    @staticmethod
-    def _get_kwargs_from_urls(url):
-        host = url.partition("@")[2]
-        return {"account": host.partition(".")[0]} if host.rstrip("/").endswith("windows.net") else {}
-
-
-fsspec.register_implementation("accounts", AccountFiles, clobber=True)
+fsspec.register_implementation("azure", AzureFiles, clobber=True)
 
 
 @pytest.mark.parametrize(
     ("table", "options", "file", "is_below"),
     [
-        ("accounts://c@a.dfs.core.windows.net", {}, "accounts://c@a.blob.core.windows.net", True),
-        ("accounts://c@a.dfs.core.windows.net", {}, "accounts://c", True),
-        ("accounts://c@a.dfs.core.windows.net", {}, "accounts://c@b.dfs.core.windows.net", False),
-        ("accounts://c", {}, "accounts://c@a.dfs.core.windows.net", True),
-        ("accounts://c", {"account": "a"}, "accounts://c@a.dfs.core.windows.net", True),
-        ("accounts://c", {"account": "a"}, "accounts://c@b.dfs.core.windows.net", False),
-        ("accounts://c@a.dfs.else.where", {}, "accounts://c@a.blob.else.where", True),
-        ("accounts://c@a.dfs.else.where", {}, "accounts://c@b.dfs.else.where", False),
-        ("accounts://c", {"account": "a"}, "accounts://c@b.dfs.else.where", False),
+        ("azure://c@a.dfs.core.windows.net", {}, "azure://c@a.blob.core.windows.net", True),
+        ("azure://c@a.dfs.core.windows.net", {}, "azure://c", True),
+        ("azure://c@a.dfs.core.windows.net", {}, "azure://c@b.dfs.core.windows.net", False),
+        ("azure://c", {}, "azure://c@a.dfs.core.windows.net", True),
+        ("azure://c", {"account": "a"}, "azure://c@a.dfs.core.windows.net", True),
+        ("azure://c", {"account": "a"}, "azure://c@b.dfs.core.windows.net", False),
+        ("azure://c@a.dfs.else.where", {}, "azure://c@a.blob.else.where", True),
+        ("azure://c@a.dfs.else.where", {}, "azure://c@b.dfs.else.where", False),
+        ("azure://c", {"account": "a"}, "azure://c@b.dfs.else.where", False),
     ],
 )
 def test_a_file_of_another_account_is_none_of_the_table(tmp_path, table, options, file, is_below):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import shutil
 import time
 from pathlib import Path
@@ -32,6 +31,7 @@ from pyqbeast.scanning.data_files import DataFiles
 from pyqbeast.verification import files_on_disk
 from pyqbeast.verification.without_spark import verify_log
 from tests.deletion_vectors.tables import PROTOCOL, commit
+from tests.delta_log.azure import AzureFiles
 from tests.faulty_files import FaultyFiles, PythonFaults
 from tests.read_together import reads_together
 from tests.scanning.tables import NUMBERS, fields_of, ids, indexed_add, indexed_table, metadata
@@ -440,22 +440,6 @@ def test_a_store_is_told_by_a_url_or_by_options(table, file, options, are_given)
     assert (opened.key == "x") == are_given
     # A sidecar is taken where its store is that of the log.
     assert (opened == locations.open_location(table, options)[0]) == are_given
-
-
-class AzureFiles(AccountFiles):
-    """As the client of Azure takes URLs apart: it knows hosts of one cloud, and takes others for no account."""
-
-    protocol = "azure"
-
-    @classmethod
-    def _strip_protocol(cls, path):
-        container, slash, rest = path.removeprefix("azure://").lstrip("/").partition("/")
-        return "/" + container.partition("@")[0] + slash + rest
-
-    @staticmethod
-    def _get_kwargs_from_urls(url):
-        account = re.search(r"@(.+)\.dfs\.core\.windows\.net", url)
-        return {"account": account[1]} if account else {}
 
 
 fsspec.register_implementation("azure", AzureFiles, clobber=True)
