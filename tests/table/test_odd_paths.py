@@ -35,6 +35,7 @@ def test_what_hadoop_cannot_read_is_told(spark, tmp_path):
     path.mkdir()
     with pytest.raises(pyqbeast.UnsupportedError, match=r"files at .*/\[a\] b:c.* a colon"):
         pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a"])
+    (tmp_path / "[a]").mkdir()
     innocent = (tmp_path / "[a]").as_uri().replace("%5Ba%5D", "[a]")
     with pytest.raises(pyqbeast.UnsupportedError, match=r"files at [^:]*/\[a\] b:c"):
         parquet_frame(spark, innocent, str(path))
