@@ -201,7 +201,17 @@ ALLOWED = {
     "arrow_schema": [],
     "listings": ["core.errors"],
     "spark_versions": [],
-    "": ["core", "delta", "on_spark", "plot", "polars", "scanning", "spark_versions", "tiledb"],
+    "": [
+        "core",
+        "delta",
+        "on_spark",
+        "plot",
+        "polars",
+        "scanning",
+        "spark_versions",
+        "tiledb",
+        "verification",
+    ],
     "cli.common": ["", "bridge", "core.errors", "core.visible"],
     "cli.tiledb": ["cli.common", "core.errors", "core.secrets", "core.visible", "tiledb"],
     "cli": [

@@ -14,7 +14,6 @@ from typing_extensions import assert_type
 
 import pyqbeast
 from pyqbeast import QbeastTable, delta, plot, polars, tiledb
-from pyqbeast.core.otree.metrics import IndexMetrics
 
 
 def hooks(table: QbeastTable) -> None:
@@ -50,8 +49,19 @@ def names_of_what_is_given(url: str) -> tuple[object, ...]:
     return vectors, found, field, request, tiledb.filters.Zstd()
 
 
+def what_a_table_gives(
+    table: QbeastTable,
+) -> tuple[pyqbeast.OptimizeResult, pyqbeast.RepairReport, pyqbeast.CleanReport, pyqbeast.VerifyReport]:
+    revision: pyqbeast.Revision = table.latest_revision
+    return table.optimize(revision.id), table.repair(), table.clean(), table.verify()
+
+
+def what_a_scan_gives(scan: pyqbeast.Scan) -> tuple[pyqbeast.ScanEstimate, tuple[pyqbeast.ScannedFile, ...]]:
+    return scan.tolerance({"delay": ["avg"]}, error=0.01), scan.files()
+
+
 def frames(
-    scan: pyqbeast.Scan, url: str, metrics: IndexMetrics, connection: duckdb.DuckDBPyConnection
+    scan: pyqbeast.Scan, url: str, metrics: pyqbeast.IndexMetrics, connection: duckdb.DuckDBPyConnection
 ) -> None:
     assert_type(scan.to_polars(), pl.DataFrame)
     assert_type(scan.to_duckdb(connection), duckdb.DuckDBPyRelation)

@@ -32,10 +32,15 @@ if TYPE_CHECKING:
     from pyqbeast import plot as plot
     from pyqbeast import polars as polars
     from pyqbeast import tiledb as tiledb
+    from pyqbeast.core.otree.metrics import IndexMetrics
+    from pyqbeast.core.revisions.revision import Revision
     from pyqbeast.on_spark import (
+        CleanReport,
         Estimate,
         Explanation,
+        OptimizeResult,
         QbeastTable,
+        RepairReport,
         UpgradeReport,
         attach,
         compute_quantiles_for_column,
@@ -47,21 +52,31 @@ if TYPE_CHECKING:
         upgrade,
     )
     from pyqbeast.scanning.scan import Scan, scan
+    from pyqbeast.scanning.scan_plan import ScannedFile
+    from pyqbeast.scanning.tolerance import ScanEstimate
+    from pyqbeast.verification.report import VerifyReport
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CleanReport",
     "CommitConflictError",
     "Estimate",
     "ExecutionError",
     "Explanation",
     "FormatError",
+    "IndexMetrics",
     "InvalidInputError",
     "MissingPackageError",
     "NotIndexedError",
+    "OptimizeResult",
     "QbeastError",
     "QbeastTable",
+    "RepairReport",
+    "Revision",
     "Scan",
+    "ScanEstimate",
+    "ScannedFile",
     "SessionError",
     "StorageError",
     "TableExistsError",
@@ -69,6 +84,7 @@ __all__ = [
     "UncertainWriteError",
     "UnsupportedError",
     "UpgradeReport",
+    "VerifyReport",
     "__version__",
     "attach",
     "compute_quantiles_for_column",
@@ -83,8 +99,16 @@ __all__ = [
 
 #: Packages that are public too.
 _DOORS = ("core", "delta", "plot", "polars", "tiledb")
-#: Names that need no Spark.
-_WITHOUT_SPARK = ("Scan", "scan")
+#: Names that need no Spark, and where they live.
+_WITHOUT_SPARK = {
+    "IndexMetrics": "core.otree.metrics",
+    "Revision": "core.revisions.revision",
+    "Scan": "scanning.scan",
+    "ScanEstimate": "scanning.tolerance",
+    "ScannedFile": "scanning.scan_plan",
+    "VerifyReport": "verification.report",
+    "scan": "scanning.scan",
+}
 #: What every PySpark has but that of `pyspark-client`, and those that are too old.
 _OF_CLASSIC = "pyspark.sql.classic"
 
@@ -100,7 +124,7 @@ if not TYPE_CHECKING:
         if name in _DOORS:
             return importlib.import_module(f"pyqbeast.{name}")
         if name in _WITHOUT_SPARK:
-            return getattr(importlib.import_module("pyqbeast.scanning.scan"), name)
+            return getattr(importlib.import_module(f"pyqbeast.{_WITHOUT_SPARK[name]}"), name)
         if name in _NAMES:
             pyspark = of_extra("spark", "pyspark", f"pyqbeast.{name} and all else that runs on Spark")
             if minor(pyspark.__version__) not in SPARK_VERSIONS:  # others lack modules that are imported now

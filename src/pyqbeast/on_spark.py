@@ -19,6 +19,9 @@ from pyqbeast.core.explanation.explanation import Explanation as Explanation
 from pyqbeast.table import sql_functions
 from pyqbeast.table.convert import convert as convert
 from pyqbeast.table.explain import explain as explain
+from pyqbeast.table.maintain.clean import CleanReport as CleanReport
+from pyqbeast.table.maintain.optimize import OptimizeResult as OptimizeResult
+from pyqbeast.table.maintain.repair import RepairReport as RepairReport
 from pyqbeast.table.maintain.upgrade import UpgradeReport as UpgradeReport
 from pyqbeast.table.maintain.upgrade import upgrade as upgrade
 from pyqbeast.table.qbeast_table import QbeastTable as QbeastTable
