@@ -30,8 +30,12 @@ def kill_driver(master: str, place: Path, first: int, later: float) -> None:
     driver = subprocess.Popen(command, start_new_session=True)
     try:
         deadline = time.monotonic() + 600
-        while not set(place.rglob("*.parquet")) - before:
-            assert driver.poll() is None, "the driver ended before it wrote a file"
+        while True:
+            # Asked before the look: a driver that ends behind it may have written its file in between.
+            has_ended = driver.poll() is not None
+            if set(place.rglob("*.parquet")) - before:
+                break
+            assert not has_ended, "the driver ended before it wrote a file"
             assert time.monotonic() < deadline, "the driver wrote no file"
             time.sleep(0.005)
         time.sleep(later)
