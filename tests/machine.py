@@ -1,7 +1,8 @@
-"""What tests need of the machine: free ports, and the programs of the JDK."""
+"""What tests need of the machine: free ports, open sockets, and the programs of the JDK."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -33,6 +34,16 @@ def listens(port: int) -> bool:
     """Whether somebody listens on a port of the loopback interface."""
     with socket.socket() as asked:
         return asked.connect_ex((HOST, port)) == 0
+
+
+def sockets_of(process: int) -> list[str]:
+    """The sockets that a process has open, as Linux tells of them: `socket:[NUMBER]`."""
+    found = []
+    for opened in Path(f"/proc/{process}/fd").iterdir():
+        # What has been closed since the folder was listed is none.
+        with contextlib.suppress(FileNotFoundError):
+            found.append(str(opened.readlink()))
+    return [each for each in found if each.startswith("socket:[")]
 
 
 def jdk(program: str) -> str:

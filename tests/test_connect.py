@@ -22,7 +22,7 @@ from pyqbeast import tiledb
 from pyqbeast.bridge import python_callbacks
 from pyqbeast.bridge.jvm import java
 from pyqbeast.tiledb import spark as tiledb_spark
-from tests.machine import RUNS_ONCE, free_port, listens
+from tests.machine import RUNS_ONCE, free_port, listens, sockets_of
 from tests.printed_code import ROOT, blocks_of
 from tests.table.help import ids
 
@@ -99,8 +99,7 @@ def remote(tmp_path_factory):
 
 def listening(process):
     """Ports that a process listens on, of those that Linux tells of."""
-    opened = [str(each.readlink()) for each in Path(f"/proc/{process}/fd").iterdir()]
-    sockets = {name[8:-1] for name in opened if name.startswith("socket:[")}
+    sockets = {name[8:-1] for name in sockets_of(process)}
     lines = [line.split() for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]]
     return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in sockets]
 

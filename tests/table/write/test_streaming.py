@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, UnsupportedError, bridge, convert
+from tests.machine import sockets_of
 from tests.spark_session import under
 from tests.sweep.ways import ALL, CAUSES
 from tests.table.help import ids, load, rows_2d, run_stream, save, save_copy
@@ -197,8 +198,7 @@ def test_a_stream_leaves_no_connection_behind(spark, source, table_path, tmp_pat
 
     def sockets():
         processes = os.getpid(), spark._jvm.java.lang.ProcessHandle.current().pid()
-        opened = [each for process in processes for each in Path(f"/proc/{process}/fd").iterdir()]
-        return sum(each.is_symlink() and str(each.readlink()).startswith("socket:") for each in opened)
+        return sum(len(sockets_of(process)) for process in processes)
 
     run_stream(spark, path, table_path, str(tmp_path / "checkpoint"))
     before = sockets()
