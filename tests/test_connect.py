@@ -30,7 +30,7 @@ SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm
 
-SECONDS_TO_START = 120
+SECONDS_TO_START = 600
 
 
 @contextmanager

@@ -201,7 +201,7 @@ def test_attach_leaves_a_port_that_is_open_already():
     submit = {"PYSPARK_SUBMIT_ARGS": f"{jvm} pyspark-shell"}
     done = subprocess.run(
         [sys.executable, "-c", LISTENS_BEFORE],
-        capture_output=True, text=True, check=False, env=os.environ | submit, timeout=240,
+        capture_output=True, text=True, check=False, env=os.environ | submit, timeout=900,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("asked within\nanswered\n" * 2 + "2 are kept\n" + ENDED, 0), (
         done.stderr[-2000:]
