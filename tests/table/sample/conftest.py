@@ -54,6 +54,22 @@ def weights(spark):
     return rows.sort_by("id").column("weight").to_numpy()
 
 
+@pytest.fixture
+def shown(spark, java):
+    """A function from a statement on the table at a path to the notes that its text asks for, before it runs."""
+
+    def notes(statement, path):
+        *before, last = statement.replace("{t}", f"delta.`{path}`").split(";")
+        for each in before:
+            spark.sql(each)
+        state = spark._jsparkSession.sessionState()
+        plan = state.analyzer().execute(state.sqlParser().parsePlan(last))
+        hashed = spark._jvm.java.util.List.of("a", "b")
+        return {*java("commands.ChoiceByWeight", "notes", ("LogicalPlan", plan), ("List", hashed))}
+
+    return notes
+
+
 def lightest(weights, fraction):
     """The ids of those rows that are a sample: they are below the weight of the fraction."""
     return np.flatnonzero(weights < weight_of(fraction)).tolist()

@@ -6,7 +6,9 @@ Samples and estimates then wait until the rows that are left have been counted.
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
@@ -34,12 +36,6 @@ def light(spark, whole, tmp_path_factory):
     rows = spark.read.parquet(path)
     rows.createOrReplaceTempView("stored")
     return rows
-
-
-@pytest.fixture(scope="module")
-def light_ids(light):
-    """Their ids, as a list in a statement."""
-    return ", ".join(map(str, ids(light)))
 
 
 def is_noted(spark, path):
@@ -71,7 +67,7 @@ def merge(rows, then):
 
 #: A value that moves the lightest rows alone.
 MOVED = f"b = CASE WHEN {WEIGHT} < -1500000000 THEN b / 2 ELSE b END"
-#: Statements that show that they may choose by weight.
+#: Statements whose text shows that they may choose by weight.
 TELLING = {
     "update": f"UPDATE {{t}} SET b = b / 2 WHERE {WEIGHT} < -1500000000",
     "value of an update": f"UPDATE {{t}} SET {MOVED}",
@@ -90,11 +86,28 @@ TELLING = {
 }
 
 
+#: Statements that leave rows their weight, or take it from those that something else chooses.
+NOT_TELLING = {
+    "update in place": f"UPDATE {{t}} SET name = 'x' WHERE {WEIGHT} < -1500000000",
+    "update": "UPDATE {t} SET b = b / 2 WHERE a < 5",
+    "merge with the first rows": merge("WHERE a < 5 ORDER BY id LIMIT 1000", "MATCHED THEN DELETE"),
+}
+
+
 @pytest.mark.parametrize("way", TELLING)
-def test_a_statement_that_may_choose_by_weight_is_noted(spark, one_file, table_path, way):
+def test_a_statement_that_may_choose_by_weight_shows_it(shown, one_file, way):
+    assert shown(TELLING[way], one_file) == {DELETED_BY_WEIGHT}
+
+
+@pytest.mark.parametrize("way", NOT_TELLING)
+def test_other_statements_show_nothing(shown, one_file, way):
+    assert shown(NOT_TELLING[way], one_file) == set()
+
+
+def test_what_a_statement_shows_is_noted(spark, one_file, table_path):
     """Also where the table tells nothing."""
     shutil.copytree(one_file, table_path)
-    run(spark, TELLING[way], table_path)
+    run(spark, TELLING["merge that keeps a sample"], table_path)
     assert is_noted(spark, table_path)
 
 
@@ -103,31 +116,25 @@ def test_rows_replaced_by_their_weight(spark, one_file, table_path):
     few = rows_2d(spark, 10, first=9_000).where(f"{WEIGHT} < 0")
     save(few, table_path, "overwrite", columnsToIndex=None, replaceWhere=f"{WEIGHT} < 0")
     assert is_noted(spark, table_path)
-    assert share(spark, table_path, 0.3) == pytest.approx(0.3, abs=0.08)
 
 
-#: Statements that say nothing of the weight.
+#: Statements that say nothing of the weight. A DELETE is in `test_notes_of_weight.py`.
 SILENT = {
-    "delete": "DELETE FROM {t} WHERE id IN ({ids})",
     "merge": "MERGE INTO {t} t USING stored s ON t.id = s.id WHEN MATCHED THEN DELETE",
     "update by a merge": "MERGE INTO {t} t USING stored s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.b = t.b / 2",
 }
 
 
 @pytest.mark.parametrize("way", SILENT)
-def test_rows_of_a_stored_sample_are_taken(spark, copied, light_ids, way):
+def test_rows_of_a_stored_sample_are_taken(spark, copied, light, way):
     """Such as those that a model is tested with. That they are the lightest shows in what is gone."""
-    run(spark, SILENT[way].replace("{ids}", light_ids), copied)
+    run(spark, SILENT[way], copied)
     assert is_noted(spark, copied)
 
 
-@pytest.mark.parametrize(
-    ("writer", "replaced"),
-    [("qbeast", "replaceUsing"), ("qbeast", "replaceWhere"), ("delta", "replaceUsing")],
-)
-def test_rows_of_a_stored_sample_are_replaced(spark, copied, light, light_ids, writer, replaced):
-    by = "id" if replaced == "replaceUsing" else f"id IN ({light_ids})"
-    light.write.format(writer).mode("overwrite").option(replaced, by).save(copied)
+@pytest.mark.parametrize("writer", ["qbeast", "delta"])
+def test_rows_of_a_stored_sample_are_replaced(spark, copied, light, writer):
+    light.write.format(writer).mode("overwrite").option("replaceUsing", "id").save(copied)
     assert is_noted(spark, copied)
 
 
@@ -137,16 +144,24 @@ UPDATES = {
 }
 
 
-@pytest.mark.parametrize("way", UPDATES)
-def test_rows_of_the_lightest_files_get_another_weight(spark, copied, way):
-    """As those of a stored sample do that ends where files end: no vector hides a row, and the files go."""
-    of_files = QbeastTable.for_path(spark, copied).blocks().groupBy("file").agg(F.max("max_weight"))
-    lightest = [file for file, heaviest in of_files.collect() if heaviest < -1_500_000_000]
-    chosen = ids(spark.read.parquet(*(f"{copied}/{file}" for file in lightest)))
+@pytest.fixture(scope="module")
+def of_lightest_files(spark, whole):
+    """The ids of all rows in the lightest files, and the view `chosen` of them."""
+    blocks = pyqbeast.scan(whole).blocks().group_by("file").aggregate([("max_weight", "max")]).to_pylist()
+    lightest = [block["file"] for block in blocks if block["max_weight_max"] < -1_500_000_000]
+    chosen = sorted(each for file in lightest for each in pq.read_table(Path(whole, file))["id"].to_pylist())
     spark.createDataFrame([(each,) for each in chosen], "id bigint").createOrReplaceTempView("chosen")
-    run(spark, UPDATES[way].replace("{chosen}", f"id IN ({','.join(map(str, chosen))})"), copied)
-    assert not any(file.deleted for file in bridge.TableLog(spark, copied).files())
-    assert is_noted(spark, copied)
+    return chosen
+
+
+@pytest.mark.parametrize("way", UPDATES)
+def test_rows_of_the_lightest_files_get_another_weight(spark, copied, of_lightest_files, way):
+    """As those of a stored sample do that ends where files end: no vector hides a row, and the files go."""
+    chosen = f"id IN ({','.join(map(str, of_lightest_files))})"
+    run(spark, UPDATES[way].replace("{chosen}", chosen), copied)
+    log = bridge.TableLog(spark, copied)
+    assert not any(file.deleted for file in log.files())
+    assert DELETED_BY_WEIGHT in log.configuration
 
 
 def deleted_rows(spark, path):
@@ -156,31 +171,19 @@ def deleted_rows(spark, path):
 
 def test_rows_that_anything_else_has_chosen_are_taken(spark, table_path):
     """Files of heavy rows lie in a region and go as a whole. Those of light rows are wider and get a vector."""
-    rows = rows_2d(spark, 16_000)
-    save(rows, table_path, cubeSize=400)
-    rows.where("a >= 500000 AND b < 500").createOrReplaceTempView("chosen")
-    for statement, chosen in (
-        (UPDATES["update"], "a < 500000 AND b < 500"),
-        (UPDATES["merge"], "those of the view"),
-        ("DELETE FROM {t} WHERE {chosen}", "a < 500000 AND b >= 500"),
-        (merge("WHERE {chosen} ORDER BY id LIMIT 99999", "MATCHED THEN DELETE"), "a >= 500000 AND b >= 700"),
+    save(rows_2d(spark, 8_000), table_path, cubeSize=300)
+    for statement in (
+        "UPDATE {t} SET b = b / 2 WHERE a < 500000 AND b < 500",
+        "DELETE FROM {t} WHERE a >= 500000",
     ):
         before = deleted_rows(spark, table_path)
-        run(spark, statement.replace("{chosen}", chosen), table_path)
+        run(spark, statement, table_path)
         after = deleted_rows(spark, table_path)
         assert before.keys() - after.keys(), statement
         assert any(after.get(path, 0) > deleted for path, deleted in before.items()), statement
         assert not is_noted(spark, table_path), statement
-    QbeastTable.for_path(spark, table_path).delete("id % 20 = 3")
-    assert not is_noted(spark, table_path)
     assert share(spark, table_path, 0.1) == pytest.approx(0.1, abs=0.03)
     assert_bounded(spark, table_path)
-
-
-def test_rows_that_change_in_place_keep_their_weight(spark, copied):
-    run(spark, f"UPDATE {{t}} SET name = 'x' WHERE {WEIGHT} < -1500000000", copied)
-    assert not is_noted(spark, copied)
-    assert_bounded(spark, copied)
 
 
 def test_once_rows_are_counted_that_the_weight_has_left_samples_are_right(spark, copied):
@@ -196,11 +199,12 @@ def test_once_rows_are_counted_that_the_weight_has_left_samples_are_right(spark,
 def test_once_rows_are_counted_that_got_another_weight_they_stand_for_no_others(spark, copied):
     """The lightest are only rows that came there."""
     run(spark, TELLING["update"], copied)
-    for told in ("deleted by the hash", "chosen by the hash"):
-        with pytest.raises(UnsupportedError, match=told):
-            pyqbeast.tolerance(load(spark, copied).groupBy().count())
-        QbeastTable.for_path(spark, copied).optimize(revision=0)
-        QbeastTable.for_path(spark, copied).optimize()
+    with pytest.raises(UnsupportedError, match="deleted by the hash"):
+        pyqbeast.tolerance(load(spark, copied).groupBy().count())
+    QbeastTable.for_path(spark, copied).optimize(revision=0)
+    QbeastTable.for_path(spark, copied).optimize()
+    with pytest.raises(UnsupportedError, match="chosen by the hash"):
+        pyqbeast.tolerance(load(spark, copied).groupBy().count())
     assert share(spark, copied, 0.1) == pytest.approx(0.1, abs=0.02)
 
 
@@ -218,7 +222,7 @@ def test_light_rows_that_an_update_left_unindexed(spark, copied):
     """An update has moved rows of a region to files without an index, and the lightest rows of the region stay
     in the index.
 
-    No row counts twice.
+    No row counts twice. The rows have kept their weights, so no note stands in the way.
     """
     spark.sql(f"ALTER TABLE delta.`{copied}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
     run(spark, f"UPDATE {{t}} SET name = 'x' WHERE a < 250000 AND {WEIGHT} > -1900000000", copied)
