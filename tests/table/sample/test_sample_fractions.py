@@ -7,7 +7,8 @@ import pytest
 from pyqbeast import InvalidInputError, QbeastTable, bridge
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.weight import weight_of
-from tests.table.help import BOUNDS, load, opened, rows_2d, samples_exactly, save
+from tests.table.help import BOUNDS, load, rows_2d, save
+from tests.table.sample.conftest import lightest
 
 #: Rows of a table that is cut at a half or a tenth, if its cubes hold 250.
 ROWS = 5_000
@@ -29,12 +30,14 @@ def settings(spark, path):
     return {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()}
 
 
-def test_a_table_remembers_where_it_is_cut(spark, table_path):
+def test_a_table_remembers_where_it_is_cut(spark, table_path, weights):
     save(rows_2d(spark, ROWS), table_path, cubeSize=250, sampleFractions="0.5")
     assert not straddles(spark, table_path, 0.5)
     assert straddles(spark, table_path, 0.1)
-    half = samples_exactly(spark, table_path, 0.5).sample(0.5)
-    assert opened(load(spark, table_path).sample(0.5)).rows < 1.02 * half.count()
+    half = load(spark, table_path).sample(0.5)
+    wanted = lightest(weights[:ROWS], 0.5)
+    assert sorted(row["id"] for row in half.collect()) == wanted
+    assert bridge.scan_totals(half).rows < 1.02 * len(wanted)
     save(rows_2d(spark, ROWS, first=ROWS), table_path, cubeSize=250)
     assert not straddles(spark, table_path, 0.5)
     assert settings(spark, table_path)["pyqbeast.sampleFractions"] == "0.5"
@@ -50,7 +53,6 @@ def test_an_append_and_optimize_go_by_what_the_table_says_today(spark, table_pat
     every = [file.path for file in bridge.TableLog(spark, table_path).files()]
     QbeastTable.for_path(spark, table_path).optimize(files=every)
     assert not straddles(spark, table_path, 0.1)
-    samples_exactly(spark, table_path, 0.1)
 
 
 #: Options have to reach the index of a table without rows, and properties the write of one with rows.
