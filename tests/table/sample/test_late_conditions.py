@@ -8,27 +8,29 @@ from pyqbeast import explain
 from tests.spark_session import COMPILED, under
 from tests.table.help import ids, ids_of_each, load, save
 
+ROWS = 1_000
+
 
 @pytest.fixture(scope="module")
 def views(spark, tmp_path_factory):
     """The views `late_rows`, whose only zero is -0.0 and whose only early day is a skipped one, `late_keys` and
     `late_days`, which hold these."""
     folder = tmp_path_factory.mktemp("late")
-    rows = spark.range(4_000).selectExpr(
+    rows = spark.range(ROWS).selectExpr(
         "id",
         "if(id % 2 = 0, -0.0D, 5.0D) AS x",
         "if(id % 2 = 0, DATE'1582-10-10', DATE'2000-01-01') AS day",
         "if(id % 2 = 0, TIMESTAMP'1582-10-10 12:00:00', TIMESTAMP'2000-01-01 00:00:00') AS at",
     )
-    save(rows, str(folder / "rows"), columnsToIndex="id", cubeSize=1_000)
-    spark.range(4_000).selectExpr("id AS k", "0.0D AS y").write.parquet(str(folder / "keys"))
+    save(rows, str(folder / "rows"), columnsToIndex="id", cubeSize=250)
+    spark.range(ROWS).selectExpr("id AS k", "0.0D AS y").write.parquet(str(folder / "keys"))
     load(spark, str(folder / "rows")).createOrReplaceTempView("late_rows")
     load(spark, str(folder / "rows")).where("id IN (0, 2)").createOrReplaceTempView("late_days")
     spark.read.parquet(str(folder / "keys")).createOrReplaceTempView("late_keys")
 
 
-EVEN = range(0, 4_000, 2)
-ODD = range(1, 4_000, 2)
+EVEN = range(0, ROWS, 2)
+ODD = range(1, ROWS, 2)
 
 
 def assert_found(spark, wanted):
@@ -84,7 +86,7 @@ def test_zeros_are_found_where_a_subquery_says_zero(spark, views):
 def test_other_values_of_subqueries(spark, views):
     wanted = {
         "x > (SELECT min(y) FROM late_keys)": ODD,
-        "x >= (SELECT min(y) FROM late_keys)": range(4_000),
+        "x >= (SELECT min(y) FROM late_keys)": range(ROWS),
         "x = (SELECT min(y) + 5 FROM late_keys)": ODD,
         "NOT (x = (SELECT min(y) FROM late_keys))": ODD,
         "x = (SELECT min(y) FROM late_keys WHERE k < 0)": [],
@@ -99,12 +101,12 @@ def test_skipped_days_are_found_where_a_subquery_says_one(spark, views):
         "(SELECT min(day) FROM late_days) >= day": EVEN,
         "day <=> (SELECT min(day) FROM late_days)": EVEN,
         "day < (SELECT date_add(max(day), 1) FROM late_days)": EVEN,
-        "day > (SELECT DATE'1582-10-09' FROM late_days LIMIT 1)": range(4_000),
+        "day > (SELECT DATE'1582-10-09' FROM late_days LIMIT 1)": range(ROWS),
         "day IN ((SELECT min(day) FROM late_days), DATE'1999-01-01')": EVEN,
         "NOT (day = (SELECT min(day) FROM late_days))": ODD,
         "day > (SELECT min(day) FROM late_days)": ODD,
         "at = (SELECT min(at) FROM late_days)": EVEN,
-        "at >= (SELECT min(at) FROM late_days)": range(4_000),
+        "at >= (SELECT min(at) FROM late_days)": range(ROWS),
         "at <= (SELECT min(at) FROM late_days) AND day = (SELECT min(day) FROM late_days)": EVEN,
     }
     assert_found(spark, wanted)
@@ -121,8 +123,7 @@ def test_row_groups_are_left_out_by_values_of_subqueries(spark, views, tmp_path)
     ):
         query = load(spark, str(tmp_path)).where(condition)
         assert ids(query) == [*range(3_934, 4_000)]
-        explanation = explain(query, run=True)
-        read = next(scan.ran.rows for scan in explanation.scans if str(tmp_path) in scan.table)
+        read = next(scan.ran.rows for scan in explain(query, run=True).scans if str(tmp_path) in scan.table)
         assert read < 4_000
 
 
