@@ -98,12 +98,12 @@ def bytes_read(spark, frame):
     return sum(store.lastStageAttempt(stage).inputBytes() for stage in stages)
 
 
-def test_the_size_of_a_sample_is_binomial(table):
+def test_the_size_of_a_sample_is_binomial(weights):
     # All pairs of indexed values differ, so each row is in with probability f. Five standard deviations
     # leave one false alarm in 1.7 million.
     for fraction in (0.01, 0.1, 0.3):
         spread = math.sqrt(LARGE * fraction * (1 - fraction))
-        assert abs(count(table.sample(fraction)) - LARGE * fraction) < 5 * spread
+        assert abs(len(lightest(weights, fraction)) - LARGE * fraction) < 5 * spread
 
 
 def test_sql_forms(spark, large, table, weights):
