@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable, UnsupportedError, bridge, convert
+from pyqbeast import QbeastTable, UnsupportedError, bridge, convert, scan
+from tests.spark_session import under
 from tests.table.help import holds, ids, load, log_entries, rows_2d, samples_exactly, save
 
 #: Of `rows_2d`: with them all rows go to one revision.
@@ -30,18 +31,16 @@ def test_a_tracked_row_stays_who_it_is(spark, table_path):
     table = QbeastTable.for_path(spark, table_path)
     before = tracked(spark, table_path)
     assert before[0][1] > before[1][1]
-    table.delete("id % 50 = 7")
     table.delete_rows(bridge.TableLog(spark, table_path).files()[0].path, [0])
-    left = ids(load(spark, table_path))
-    for asked in (lambda: {"revision": 0}, lambda: {"files": [table.blocks().first()["file"]]}):
-        assert table.optimize(**asked()).changed
-        now = tracked(spark, table_path)
-        assert now == {row: before[row] for row in left}
+    table.delete("id % 50 = 7")
+    assert table.optimize(revision=0).changed
+    assert table.optimize(files=[scan(table_path).blocks()["file"][0].as_py()]).changed
     done = [info for info in log_entries(table_path, "commitInfo") if info["operation"] != "WRITE"]
     assert all(info["tags"]["delta.rowTracking.preserved"] == "true" for info in done)
     save(rows_2d(spark, 10, first=5_000), table_path)
-    later = tracked(spark, table_path)
-    assert now == {row: later[row] for row in left}
+    left = {row: told for row, told in tracked(spark, table_path).items() if row < 5_000}
+    assert left == {row: before[row] for row in left}
+    assert 32 <= len(before) - len(left) <= 33  # the first row of a file may be one of the others
 
 
 def test_rows_are_tracked_where_files_have_no_bounds_but_not_where_they_are_not_counted(spark, table_path):
@@ -52,29 +51,20 @@ def test_rows_are_tracked_where_files_have_no_bounds_but_not_where_they_are_not_
         "columnStats": BOUNDS,
     }
     message = rf"table at .*{table_path} tracks its rows.*{collects}"
-    before = spark.conf.get(collects)
-    spark.conf.set(collects, "false")
-    try:
-        with pytest.raises(UnsupportedError, match=message):
-            save(rows_2d(spark, 500), table_path, cubeSize=200, **given)
-        assert not list(Path(table_path).rglob("*.parquet"))
-    finally:
-        spark.conf.set(collects, before)
-    save(rows_2d(spark, 300), table_path, cubeSize=200, **given)
-    save(rows_2d(spark, 200, first=300), table_path, cubeSize=200)
+    with under(spark, {collects: "false"}), pytest.raises(UnsupportedError, match=message):
+        save(rows_2d(spark, 500), table_path, cubeSize=200, **given)
+    assert not list(Path(table_path).rglob("*.parquet"))
+    save(rows_2d(spark, 500), table_path, cubeSize=200, **given)
     rows = tracked(spark, table_path)
     table = QbeastTable.for_path(spark, table_path)
-    everything = sorted({row["file"] for row in table.blocks().collect()})
-    spark.conf.set(collects, "false")
-    try:
+    everything = scan(table_path).blocks()["file"].unique().to_pylist()
+    with under(spark, {collects: "false"}):
         for change in (
             lambda: table.optimize(files=everything),
             lambda: save(rows_2d(spark, 10, first=900), table_path),
         ):
             with pytest.raises(UnsupportedError, match=message):
                 change()
-    finally:
-        spark.conf.set(collects, before)
     assert table.optimize(files=everything).changed
     assert tracked(spark, table_path) == rows
     holds(spark, table_path)
@@ -125,6 +115,10 @@ def test_features_that_a_rewrite_has_to_respect(spark, table_path):
     holds(spark, table_path)
 
 
+#: What is told of the rows that the next test replaces.
+CHANGES = {"delete": range(500, 1_000), "insert": range(600, 900)}
+
+
 def test_a_part_is_replaced_where_changes_are_told_and_no_vectors_taken(spark, table_path):
     """Delta then rewrites the rows that stay in the touched files, and sorts the new rows in between.
 
@@ -142,22 +136,17 @@ def test_a_part_is_replaced_where_changes_are_told_and_no_vectors_taken(spark, t
         replaceWhere="id >= 500 AND id < 1000",
     )
     left = [*range(500), *range(600, 900), *range(1_000, 1_500)]
-    assert ids(load(spark, table_path)) == left
-    assert ids(load(spark, table_path).filter("name = 'new'")) == list(range(600, 900))
-    feed = (
-        spark.read.format("delta")
-        .option("readChangeFeed", "true")
-        .option("startingVersion", 1)
-        .load(table_path)
-    )
-    for change, rows in (("delete", range(500, 1_000)), ("insert", range(600, 900))):
-        assert ids(feed.filter(F.col("_change_type") == change)) == list(rows)
-    assert feed.count() == 800
+    stored = {row["id"]: row["name"] for row in load(spark, table_path).select("id", "name").collect()}
+    assert sorted(stored) == left
+    assert [row for row in left if stored[row] == "new"] == list(range(600, 900))
+    feed = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 1)
+    changes = sorted(map(tuple, feed.load(table_path).select("_change_type", "id").collect()))
+    deleted, inserted = ([(kind, row) for row in rows] for kind, rows in CHANGES.items())
+    assert changes == [*deleted, *inserted]
     table = samples_exactly(spark, table_path)
     assert table.metrics().unindexed_rows == len(left)
     assert table.optimize(revision=0).changed
     assert holds(spark, table_path).metrics().unindexed_rows == 0
-    samples_exactly(spark, table_path)
 
 
 def test_an_indexed_table_is_not_clustered_too(spark, table_path):
