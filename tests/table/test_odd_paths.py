@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
 from pyqbeast.bridge import parquet_frame
-from tests.table.help import rows_2d, samples_exactly
+from tests.table.help import ids, rows_2d, samples_exactly, save
 
 
-@pytest.mark.parametrize("name", ["[a] {b,c} *?\\", "p%20q% é#'=1 a::b"])
-def test_the_life_of_a_table(spark, tmp_path, name):
-    path, other = str(tmp_path / name / "t"), str(tmp_path / "a")
-    rows_2d(spark, 1_000).write.parquet(path)
-    # What the pattern `[a]` would find.
-    rows_2d(spark, 10).write.parquet(other)
+def test_the_life_of_a_table(spark, tmp_path):
+    path = str(tmp_path / "[a] {b,c} *?\\ p%20q% é#'=1" / "t")
+    # What the pattern would find.
+    other = tmp_path / "a b xy p%20q% é#'=1" / "t"
+    for folder, rows in ((Path(path), 1_000), (other, 10)):
+        folder.mkdir(parents=True)
+        pq.write_table(rows_2d(spark, rows).toArrow(), folder / "rows.parquet")
     pyqbeast.convert(spark, f"parquet.`{path}`", columns_to_index=["a", "b"], cube_size=300)
     table = pyqbeast.QbeastTable.for_path(spark, path)
     table.optimize(revision=0)
@@ -27,6 +31,18 @@ def test_the_life_of_a_table(spark, tmp_path, name):
     scan = pyqbeast.scan(path)
     assert scan.verify().ok
     assert sorted(scan.to_arrow()["id"].to_pylist()) == sorted([*range(10, 1_000), *range(10, 100)])
+
+
+def test_two_colons_in_a_name(spark, tmp_path):
+    """fsspec takes `a::b` for something at `b` that is opened by way of `a`."""
+    path = str(tmp_path / "p%20q% é#'=1 a::b" / "t")
+    save(rows_2d(spark, 100), path)
+    table = pyqbeast.QbeastTable.for_path(spark, path)
+    table.delete("id < 10")
+    assert table.verify("data").ok
+    scan = pyqbeast.scan(path)
+    assert scan.verify().ok
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == ids(table.df()) == [*range(10, 100)]
 
 
 def test_what_hadoop_cannot_read_is_told(spark, tmp_path):
