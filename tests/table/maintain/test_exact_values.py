@@ -15,7 +15,7 @@ import pytest
 
 from pyqbeast import QbeastError, QbeastTable, bridge, convert
 from tests.spark_session import under
-from tests.table.help import holds, ids_of_each, load, log_entries, save
+from tests.table.help import holds, ids, ids_of_each, load, log_entries, save
 from tests.table.relogged import relogged
 
 #: Statistics tell offsets in whole minutes. That of Paris was +00:09:21, and under the old policy it is an hour.
@@ -24,7 +24,7 @@ LEGACY = {**PARIS, "spark.sql.legacy.timeParserPolicy": "LEGACY"}
 
 OLD = "TIMESTAMP'1900-01-01 00:00:00'"
 TOLD = "1899-12-31T23:50:39.000Z"
-ASKED = [f"{column} {sign} TIMESTAMP'{TOLD}'" for column in ("at", "s.at") for sign in ("=", "<=", ">=")]
+AT_OLD = f"at = TIMESTAMP'{TOLD}'"
 
 #: How a session may read files that do not tell that Spark wrote them: in another calendar, and INT96 in its own zone.
 OTHER_READS = {
@@ -40,10 +40,13 @@ def old_moment(spark):
     return spark.sql(f"SELECT 7L AS id, {OLD} AS at, struct({OLD} AS at) AS s")
 
 
-def bounds(path):
-    """The bounds of `at` in each file that was ever added."""
+def bounds(path, within=None):
+    """The bounds of `at`, or of that in a struct, in each file that was ever added."""
     stats = [json.loads(add["stats"]) for add in log_entries(path, "add")]
-    return [(each["minValues"]["at"], each["maxValues"]["at"]) for each in stats]
+    told = [
+        [each[key][within] if within else each[key] for key in ("minValues", "maxValues")] for each in stats
+    ]
+    return [(least["at"], largest["at"]) for least, largest in told]
 
 
 @pytest.mark.parametrize("columns", [["id", "at"], ["*"]], ids=["plain", "in structs"])
@@ -53,11 +56,13 @@ def test_statistics_tell_old_moments_exactly(spark, table_path, columns):
         with under(spark, session):
             save(old_moment(spark).select(*columns), table_path, columnsToIndex="id")
     with under(spark, LEGACY):
-        QbeastTable.for_path(spark, table_path).optimize()
+        assert QbeastTable.for_path(spark, table_path).optimize().changed
     assert set(bounds(table_path)) == {(TOLD, TOLD)}
-    asked = ASKED if columns == ["*"] else [text for text in ASKED if text.startswith("at")]
+    asked = [AT_OLD]
+    if columns == ["*"]:
+        assert set(bounds(table_path, within="s")) == {(TOLD, TOLD)}
+        asked.append(f"s.{AT_OLD}")
     assert ids_of_each(load(spark, table_path).where(text) for text in asked) == [[7, 7]] * len(asked)
-    holds(spark, table_path)
 
 
 def test_statistics_beside_change_data_tell_old_moments_exactly(spark, table_path):
@@ -68,7 +73,7 @@ def test_statistics_beside_change_data_tell_old_moments_exactly(spark, table_pat
         rows = old_moment(spark).select("id", "at")
         rows.write.format("qbeast").mode("overwrite").option("replaceWhere", "id = 7").save(table_path)
     assert set(bounds(table_path)) == {(TOLD, TOLD)}
-    assert ids_of_each([load(spark, table_path).where(ASKED[0])]) == [[7]]
+    assert ids(load(spark, table_path).where(AT_OLD)) == [7]
 
 
 def test_rows_are_computed_by_the_policy_of_their_session(spark, table_path):
@@ -81,12 +86,12 @@ def test_rows_are_computed_by_the_policy_of_their_session(spark, table_path):
 
 @pytest.fixture(scope="module")
 def moments(spark, tmp_path_factory):
-    """A function from whether a table takes vectors to one of two rows with that moment, which tests copy."""
+    """A function from whether a table takes vectors to one of a file of four rows with that moment, for copies."""
 
     @functools.cache
     def of(vectors="true"):
         path = str(tmp_path_factory.mktemp("moments") / "table")
-        rows = spark.range(7, 9, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at", "1.50 AS price")
+        rows = spark.range(7, 11, 1, 1).selectExpr("id", f"TIMESTAMP'{TOLD}' AS at", "1.50 AS price")
         save(rows, path, columnsToIndex="id", **{"delta.enableDeletionVectors": vectors})
         return path
 
@@ -97,9 +102,9 @@ def test_sound_statistics_are_sound_in_every_session(spark, moments, table_path)
     """What the first scan has parsed of them is kept for all sessions of the JVM."""
     shutil.copytree(moments(), table_path)
     with under(spark, LEGACY):
-        assert not holds(spark, table_path).repair().healed
-        asked_there = ids_of_each([load(spark, table_path).where(ASKED[0])])
-    assert asked_there == ids_of_each([load(spark, table_path).where(ASKED[0])]) == [[7, 8]]
+        assert "nothing to repair" in str(QbeastTable.for_path(spark, table_path).repair())
+        asked_there = ids(load(spark, table_path).where(AT_OLD))
+    assert asked_there == ids(load(spark, table_path).where(AT_OLD)) == [7, 8, 9, 10]
 
 
 def test_repair_tells_old_moments_exactly(spark, moments, table_path):
@@ -112,78 +117,96 @@ def test_repair_tells_old_moments_exactly(spark, moments, table_path):
     with under(spark, LEGACY):
         assert QbeastTable.for_path(spark, copy).repair(dry_run=False).healed
     assert bounds(copy)[-1] == (TOLD, TOLD)
-    holds(spark, copy)
+    assert "nothing to repair" in str(QbeastTable.for_path(spark, copy).repair())
 
 
-@pytest.mark.parametrize(
-    ("how", "vectors"),
-    [
-        ("delete", "true"),
-        ("delete", "false"),
-        ("delete_rows", "true"),
-        ("replaceWhere", "true"),
-        ("replaceWhere", "false"),
-    ],
-)
-def test_rows_that_go_leave_the_bounds(spark, moments, table_path, how, vectors):
-    """Delta parses them and tells them anew. What is parsed of a version may be what another session has parsed.
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_rows_that_go_leave_the_bounds(spark, moments, table_path, vectors):
+    """By their index in a file, by a condition, and replaced: each time Delta parses the bounds and tells them anew.
 
-    The old policy of parsing times is in the same zone as the new one, and makes more of a moment wrong.
+    What is parsed of a version may be what another session has parsed. The old policy of parsing times is in the same
+    zone as the new one, and makes more of a moment wrong.
     """
     shutil.copytree(moments(vectors), table_path)
     (file,) = bridge.TableLog(spark, table_path).files()
-    table = QbeastTable.for_path(spark, table_path)
-    with under(spark, LEGACY):
+    first, second, third, last = pq.read_table(Path(table_path, file.path))["id"].to_pylist()
+    table, gone = QbeastTable.for_path(spark, table_path), []
+
+    def parse():
         spark.sql(f"DELETE FROM delta.`{table_path}` WHERE at = TIMESTAMP'2000-01-01 00:00:00'")
-        if how == "delete":
-            table.delete("id = 7")
-        elif how == "delete_rows":
-            table.delete_rows(file.path, [0])
-        else:
-            save(
-                table.df().where("id = 7"),
-                table_path,
-                "overwrite",
-                columnsToIndex="id",
-                replaceWhere="id = 7",
-            )
-    assert len(bounds(table_path)) > 1
+
+    with under(spark, LEGACY):
+        if vectors == "true":
+            parse()
+            assert table.delete_rows(file.path, [0]) == 1
+            gone.append(first)
+        parse()
+        table.delete(f"id = {second}")
+        gone.append(second)
+        parse()
+        there = f"id = {third}"
+        save(table.df().where(there), table_path, "overwrite", columnsToIndex="id", replaceWhere=there)
+    assert len(bounds(table_path)) > len(gone) + 1
     assert set(bounds(table_path)) == {(TOLD, TOLD)}
-    assert ids_of_each([load(spark, table_path).where(ASKED[0])]) == [
-        [8] if how != "replaceWhere" else [7, 8]
-    ]
+    assert ids(load(spark, table_path).where(AT_OLD)) == sorted({first, second, third, last} - {*gone})
     for add in log_entries(table_path, "add"):
         assert '"price":1.50' in add["stats"]
     holds(spark, table_path)
 
 
+#: What a session of `OTHER_READS` and `LEGACY` takes for other values, or for nulls, in these files.
+HARD = {**OTHER_READS, **LEGACY, "spark.sql.caseSensitive": "true"}
+DAY, MOMENT = dt.date(1500, 1, 1), dt.datetime(1500, 1, 1, 12, tzinfo=dt.timezone.utc)
+
+
 def of_another_engine(path):
-    """Two Parquet files with a day and a moment of 1500. One keeps moments as INT96."""
+    """Four Parquet files with a day and a moment of 1500. Every other one keeps moments as INT96."""
     Path(path).mkdir()
-    for first in (0, 100):
-        moment = dt.datetime(1500, 1, 1, 12, tzinfo=dt.timezone.utc)
+    for at, first in enumerate(range(0, 400, 100)):
         columns = {
             "id": pa.array(range(first, first + 100), pa.int64()),
-            "day": pa.array([moment.date()] * 100, pa.date32()),
-            "at": pa.array([moment] * 100, pa.timestamp("us", "UTC")),
+            "day": pa.array([DAY] * 100, pa.date32()),
+            "at": pa.array([MOMENT] * 100, pa.timestamp("us", "UTC")),
         }
-        pq.write_table(
-            pa.table(columns), f"{path}/{first}.parquet", use_deprecated_int96_timestamps=first == 100
-        )
+        is_int96 = at % 2 == 1
+        pq.write_table(pa.table(columns), f"{path}/{first}.parquet", use_deprecated_int96_timestamps=is_int96)
+
+
+def spelled_twice(path):
+    """Four Parquet files with a column that they spell in two ways. Its values are those of `id`."""
+    Path(path).mkdir()
+    for at, first in enumerate(range(0, 400, 100)):
+        values = pa.array(range(first, first + 100), pa.int64())
+        price = ("Price", "price")[at % 2]
+        pq.write_table(pa.table({"id": values, price: values}), f"{path}/{first}.parquet")
 
 
 @pytest.fixture(scope="module")
 def converted(spark, tmp_path_factory):
-    """A function from how Parquet files are made to a table of such, which tests copy."""
+    """A function from how Parquet files are made to a table of such, as a hard session converts it, for copies."""
 
     @functools.cache
     def of(make):
         path = str(tmp_path_factory.mktemp("converted") / "table")
         make(path)
-        convert(spark, f"parquet.`{path}`", columns_to_index=["id"])
+        with under(spark, HARD):
+            convert(spark, f"parquet.`{path}`", columns_to_index=["id"])
         return path
 
     return of
+
+
+def test_convert_tells_what_the_files_hold(spark, converted):
+    path = converted(of_another_engine)
+    assert set(bounds(path)) == {("1500-01-01T12:00:00.000Z", "1500-01-01T12:00:00.000Z")}
+    holds(spark, path)
+
+
+def test_convert_tells_of_columns_in_another_case(spark, converted):
+    """As all null they would be left out by every condition on them, in every session."""
+    path = converted(spelled_twice)
+    assert ids_of_each([load(spark, path).where(f"price = {each}") for each in (50, 150)]) == [[50], [150]]
+    holds(spark, path)
 
 
 def numbers(spark, path):
@@ -192,60 +215,53 @@ def numbers(spark, path):
     return sorted(map(tuple, rows.collect()))
 
 
+def stored_numbers(*rows):
+    return [(each, (DAY - dt.date(1970, 1, 1)).days, int(MOMENT.timestamp()) * 10**6) for each in rows]
+
+
 def test_files_of_another_engine_keep_their_values(spark, converted, table_path):
     """A session that reads other ones writes what the files hold."""
     shutil.copytree(converted(of_another_engine), table_path)
-    table = QbeastTable.for_path(spark, table_path)
-    before = numbers(spark, table_path)
+    table, stored = QbeastTable.for_path(spark, table_path), stored_numbers(*range(400))
     with under(spark, OTHER_READS):
-        assert not set(numbers(spark, table_path)) & set(before)
+        assert not set(numbers(spark, table_path)) & set(stored)
         assert table.verify("data").ok
         assert table.optimize(revision=0)
-    assert numbers(spark, table_path) == before
+    assert numbers(spark, table_path) == stored
     assert holds(spark, table_path).metrics().unindexed_rows == 0
 
 
-def test_deleting_keeps_the_values_of_the_other_rows(spark, converted, table_path):
-    """Without deletion vectors Delta writes them again. The condition is of what the files hold."""
-    shutil.copytree(converted(of_another_engine), table_path)
-    before = numbers(spark, table_path)
-    with under(spark, OTHER_READS):
-        QbeastTable.for_path(spark, table_path).delete("day = DATE'1500-01-01' AND id % 2 = 0")
-    assert numbers(spark, table_path) == [row for row in before if row[0] % 2]
+def test_rows_that_go_leave_the_values_of_the_other_rows(spark, converted, table_path):
+    """Without deletion vectors Delta writes the others again. Conditions are of what the files hold.
 
-
-def test_replacing_keeps_the_values_of_the_other_rows(spark, converted, table_path):
+    Rows of the first two files are deleted, and rows of the last two are replaced.
+    """
     shutil.copytree(converted(of_another_engine), table_path)
-    before = numbers(spark, table_path)
-    new = "SELECT 2L AS id, DATE'1500-01-01' AS day, TIMESTAMP'1500-01-01 12:00:00Z' AS at"
+    that_day = f"day = DATE'{DAY}' AND id % 2 = 0"
+    new = f"SELECT 202L AS id, DATE'{DAY}' AS day, TIMESTAMP'{DAY} 12:00:00Z' AS at"
     with under(spark, OTHER_READS):
-        where = "day = DATE'1500-01-01' AND id % 2 = 0"
+        QbeastTable.for_path(spark, table_path).delete(f"{that_day} AND id < 200")
+        where = f"{that_day} AND id >= 200"
         save(spark.sql(new), table_path, "overwrite", columnsToIndex="id", replaceWhere=where)
-    assert numbers(spark, table_path) == [row for row in before if row[0] % 2 or row[0] == 2]
+    kept = [each for each in range(400) if each % 2 or each == 202]
+    assert numbers(spark, table_path) == stored_numbers(*kept)
 
 
-def spelled_twice(path):
-    """Two Parquet files with a column that each spells in its own way. Its values are those of `id`."""
-    Path(path).mkdir()
-    for first, price in ((0, "Price"), (100, "price")):
-        values = pa.array(range(first, first + 100), pa.int64())
-        pq.write_table(pa.table({"id": values, price: values}), f"{path}/{first}.parquet")
+def test_rows_that_go_leave_columns_in_another_case(spark, converted, table_path):
+    """A session that tells cases apart reads nulls there, and would write them with the other rows of the file.
 
-
-@pytest.mark.parametrize("replaces", [False, True], ids=["delete", "replaceWhere"])
-def test_values_of_columns_in_another_case_stay(spark, converted, table_path, replaces):
-    """A session that tells cases apart reads nulls there, and would write them with the other rows of the file."""
+    Rows of the first two files are deleted, and rows of the last two are replaced.
+    """
     shutil.copytree(converted(spelled_twice), table_path)
     table = QbeastTable.for_path(spark, table_path)
     (price,) = set(table.df().columns) - {"id"}
     with under(spark, {"spark.sql.caseSensitive": "true"}):
-        if replaces:
-            new = spark.range(0, 200, 2, 1).selectExpr("id", f"id AS {price}")
-            save(new, table_path, "overwrite", columnsToIndex="id", replaceWhere="id % 2 = 0")
-        else:
-            table.delete(f"{price} % 2 = 0")
+        table.delete(f"{price} % 2 = 0 AND id < 200")
+        new = spark.range(200, 400, 2, 1).selectExpr("id", f"id AS {price}")
+        where = "id % 2 = 0 AND id >= 200"
+        save(new, table_path, "overwrite", columnsToIndex="id", replaceWhere=where)
     kept = sorted(map(tuple, load(spark, table_path).select("id", price).collect()))
-    assert kept == [(each, each) for each in range(200) if each % 2 or replaces]
+    assert kept == [(each, each) for each in range(400) if each % 2 or each >= 200]
 
 
 def test_structs_without_a_known_field_stay(spark, table_path):
@@ -259,26 +275,6 @@ def test_structs_without_a_known_field_stay(spark, table_path):
     with under(spark, {"spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing": "true"}):
         assert QbeastTable.for_path(spark, table_path).optimize()
     assert load(spark, table_path).where("s IS NULL").count() == before
-
-
-def test_convert_tells_what_the_files_hold(spark, table_path):
-    of_another_engine(table_path)
-    with under(spark, {**OTHER_READS, **LEGACY}):
-        convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
-    assert set(bounds(table_path)) == {("1500-01-01T12:00:00.000Z", "1500-01-01T12:00:00.000Z")}
-    holds(spark, table_path)
-
-
-def test_convert_tells_of_columns_in_another_case(spark, table_path):
-    """As all null they would be left out by every condition on them, in every session."""
-    spelled_twice(table_path)
-    with under(spark, {"spark.sql.caseSensitive": "true"}):
-        convert(spark, f"parquet.`{table_path}`", columns_to_index=["id"])
-    assert ids_of_each([load(spark, table_path).where(f"price = {each}") for each in (50, 150)]) == [
-        [50],
-        [150],
-    ]
-    holds(spark, table_path)
 
 
 def test_convert_passes_over_no_file(spark, table_path):
