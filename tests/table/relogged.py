@@ -1,10 +1,12 @@
-"""Copies of tables whose logs say something else of the same files."""
+"""Tables whose logs say something else of the same files: copies, or new versions."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from pathlib import Path
+
+from tests.table.help import log_entries
 
 
 def relogged(path, change):
@@ -32,3 +34,13 @@ def marked(path, is_chosen):
             block["replicated"] = is_chosen(block["cubeId"])
 
     return relogged(path, mark)
+
+
+def set_properties(path, properties):
+    """Commits other properties of a table, as `ALTER TABLE` does; None takes one out."""
+    metadata = log_entries(path, "metaData")[-1]
+    stored = {**metadata["configuration"], **properties}
+    metadata["configuration"] = {key: text for key, text in stored.items() if text is not None}
+    log = Path(path, "_delta_log")
+    newer = log / f"{len(list(log.glob('*.json'))):020}.json"
+    newer.write_text(json.dumps({"metaData": metadata}) + "\n")
