@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError, bridge
 from tests.spark_session import under, warnings_of
-from tests.table.help import count, holds, ids, load, rows_2d, save
+from tests.table.help import holds, ids, ids_of_each, load, log_of_name, rows_2d, rows_read, save
 
 
 @pytest.fixture
@@ -128,35 +128,30 @@ def test_matching_rows_are_replaced(spark, name, table_path, monkeypatch):
     writer = rows_2d(spark, 10, first=315).write.format("qbeast").mode("overwrite")
     writer.option("replaceUsing", "id").insertInto(name)
     assert ids(spark.table(name)) == sorted([*wanted, *range(320, 325)])
-    assert QbeastTable.for_name(spark, name).metrics().unindexed_files == 0
+    assert log_of_name(spark, name).metrics().unindexed_files == 0
     with pytest.raises(UnsupportedError, match="replaceOn"):
         writer.option("replaceOn", "t.id = s.id").insertInto(name)
 
 
 def test_a_shallow_clone_is_verified_where_its_files_lie(spark, table_path):
+    """Also those that are lost there, or that somebody has made longer."""
     save(rows_2d(spark, 300), table_path)
-    clone = table_path + " of it"
-    spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table_path}`")
-    table = QbeastTable.for_path(spark, clone)
-    assert table.delete_rows(table.blocks().first()["file"], [0, 1]) == 2
-    save(rows_2d(spark, 10, first=300), clone)
-    assert holds(spark, clone).optimize().changed
-    assert (count(load(spark, clone)), count(load(spark, table_path))) == (308, 300)
-
-
-def test_files_that_a_shallow_clone_has_lost_or_has_otherwise(spark, table_path):
-    save(rows_2d(spark, 300), table_path)
+    indexed = {*Path(table_path).glob("*.parquet")}
     # Of so many files in a folder of another table the folder is listed.
     more = rows_2d(spark, 60, first=300).repartitionByRange(30, "id")
     more.write.format("delta").mode("append").save(table_path)
     clone = table_path + " of it"
     spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table_path}`")
-    lost, longer, *_ = sorted(Path(table_path).glob("*.parquet"))
+    table = QbeastTable.for_path(spark, clone)
+    assert table.delete_rows(table.blocks().first()["file"], [0, 1]) == 2
+    save(rows_2d(spark, 10, first=360), clone)
+    assert holds(spark, clone).optimize().changed
+    assert [len(each) for each in ids_of_each([load(spark, clone), load(spark, table_path)])] == [368, 360]
+    lost, longer, *_ = sorted({*Path(table_path).glob("*.parquet")} - indexed)
     lost.unlink()
     with longer.open("ab") as file:
         file.write(b"more")
-    problems = QbeastTable.for_path(spark, clone).verify(level="log").problems
-    assert {Path(problem.file).name: problem.rule for problem in problems} == {
+    assert {Path(problem.file).name: problem.rule for problem in table.verify(level="log").problems} == {
         lost.name: "the file exists",
         longer.name: "file size",
     }
@@ -170,7 +165,7 @@ def test_texts_of_a_stated_length(spark, name):
     spark.sql(f"INSERT INTO {name} SELECT id, concat('n', id % 50), concat('n', id % 30) FROM range(300)")
     table = QbeastTable.for_name(spark, name)
     assert table.verify().ok
-    found = [count(spark.table(name).filter(f"{column} = 'n7'")) for column in ("padded", "short")]
+    found = [rows_read(spark.table(name).filter(f"{column} = 'n7'")) for column in ("padded", "short")]
     assert found == [6, 10]
 
 
