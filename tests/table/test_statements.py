@@ -15,7 +15,7 @@ from pyqbeast.bridge.jvm import java
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.table.options import VECTORS_PROPERTY, WriteOptions
 from tests.spark_session import under
-from tests.table.help import count, log_of_name, rows_2d, save
+from tests.table.help import ids_of_each, log_of_name, rows_2d, rows_read, save
 
 #: Of the rows of `source`.
 COLUMNS = "(id BIGINT, a INT, b DOUBLE, name STRING)"
@@ -74,7 +74,7 @@ def test_something_else_keeps_its_name_where_the_index_is_refused(spark, name, b
     refuses(Exception, "is not empty", writer(columnsToIndex="a", path=str(tmp_path / "files")))
     refuses(InvalidInputError, "there is a table at", writer(columnsToIndex="a", path=ten_rows))
     writer(columnsToIndex="a", path=str(tmp_path / "two words")).saveAsTable(name)
-    assert count(spark.table(name)) == 10
+    assert rows_read(spark.table(name)) == 10
     assert indexed_columns(tmp_path / "two words") == ["a"]
 
 
@@ -99,7 +99,7 @@ def test_the_same_path_in_another_store_is_another_place(spark, name, source, te
                     f"CREATE OR REPLACE TABLE {name} {'' if query else COLUMNS} USING qbeast "
                     f"OPTIONS (columnsToIndex = 'a') LOCATION '{place}' {query}"
                 )
-    assert count(spark.table(name)) == 0
+    assert rows_read(spark.table(name)) == 0
 
 
 def test_options_of_hadoop_say_how_a_new_table_is_reached(spark, name, source, tmp_path):
@@ -138,35 +138,33 @@ def test_an_error_tells_of_what_spark_has_dropped(spark, name):
     assert not spark.catalog.tableExists("undone")
 
 
-@pytest.mark.parametrize("query", ["", "AS SELECT * FROM source"])
-def test_a_relative_place_is_one_below_the_folder_of_the_database(spark, name, source, query):
+def test_a_relative_place_is_one_below_the_folder_of_the_database(spark, name, source):
     """Where Spark's catalog lists it. The rows went below the working directory, where no name led to them."""
     folder = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
-    place = f"placed/{len(query)}"
-    columns = "" if query else COLUMNS
-    spark.sql(
-        f"CREATE TABLE {name} {columns} USING qbeast OPTIONS (columnsToIndex = 'a') LOCATION '{place}' {query}"
-    )
-    if not query:
-        spark.sql(f"INSERT INTO {name} SELECT * FROM source")
-    assert count(spark.table(name)) == 1_000
-    assert indexed_columns(folder / place) == ["a"]
+    how = "USING qbeast OPTIONS (columnsToIndex = 'a') LOCATION"
+    spark.sql(f"CREATE TABLE {name} {how} 'placed/query' AS SELECT * FROM source LIMIT 20")
+    spark.sql(f"CREATE TABLE undone {COLUMNS} {how} 'placed/columns'")
+    spark.sql("INSERT INTO undone SELECT * FROM source LIMIT 30")
+    for table, place, rows in ((name, "placed/query", 20), ("undone", "placed/columns", 30)):
+        assert len(spark.table(table).collect()) == rows
+        log = IndexedSnapshot.read(folder / place)
+        assert (log.revision().columns, log.metrics().element_count) == (["a"], rows)
     assert not Path("placed").exists()
-    spark.sql(
-        f"CREATE OR REPLACE TABLE {name} USING qbeast LOCATION '{place}' AS SELECT * FROM source LIMIT 10"
-    )
-    assert count(spark.table(name)) == 10
-    spark.sql(f"DROP TABLE {name}")
-    spark.sql(f"CREATE TABLE {name} USING qbeast LOCATION '{place}'")
-    assert log_of_name(spark, name).metrics().element_count == 10
-    shutil.rmtree(folder / place)
+    how = f"USING qbeast LOCATION '{place}'"
+    spark.sql(f"CREATE OR REPLACE TABLE undone {how} AS SELECT * FROM source LIMIT 10")
+    assert len(spark.table("undone").collect()) == 10
+    spark.sql("DROP TABLE undone")
+    spark.sql(f"CREATE TABLE undone {how}")
+    assert log_of_name(spark, "undone").metrics().element_count == 10
+    for each in ("query", "columns"):
+        shutil.rmtree(folder / "placed" / each)
 
 
 def test_a_relative_path_of_a_writer_is_the_same_place(spark, name, source):
     folder = Path(spark.catalog.getDatabase("default").locationUri.removeprefix("file:"))
     writer = spark.table("source").write.format("qbeast").option("columnsToIndex", "a")
     writer.option("path", "placed/written").saveAsTable(name)
-    assert count(spark.table(name)) == 1_000
+    assert rows_read(spark.table(name)) == 1_000
     assert indexed_columns(folder / "placed" / "written") == ["a"]
     shutil.rmtree(folder / "placed" / "written")
 
@@ -186,9 +184,9 @@ def test_an_index_that_a_plain_table_does_not_have_is_refused(spark, name):
     ):
         with pytest.raises(NotIndexedError, match=r"is not indexed; call pyqbeast\.convert"):
             write()
-    assert count(spark.table(name)) == 0
+    assert rows_read(spark.table(name)) == 0
     rows.writeTo(name).append()
-    assert count(spark.table(name)) == 10
+    assert rows_read(spark.table(name)) == 10
     with pytest.raises(UnsupportedError, match=r"two things of the option .*: say it once"):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (cubeSize = 300, 'qbeast.cubeSize' = 400)")
 
@@ -208,7 +206,7 @@ def test_a_table_that_the_metastore_lists_as_ours_can_be_replaced(
         spark.table("source").write.format(how).mode("overwrite").saveAsTable(name)
     else:
         spark.sql(f"CREATE OR REPLACE TABLE {name} {COLUMNS} USING qbeast OPTIONS (columnsToIndex = 'a,b')")
-    assert count(spark.table(name)) == (1_000 if how else 0)
+    assert rows_read(spark.table(name)) == (1_000 if how else 0)
     assert IndexedSnapshot.read(place).metrics().unindexed_files == 0
     extended = {r["col_name"]: r["data_type"] for r in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
     assert (extended["Provider"], extended["Location"].removeprefix("file:")) == ("delta", place)
@@ -285,18 +283,18 @@ def test_a_plain_table_is_replaced_by_an_indexed_one(spark, name, source, layout
     rows = f"SELECT {columns} FROM source"
     with pytest.raises(InvalidInputError, match="columnsToIndex"):
         spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast AS {rows}")
-    assert count(spark.table(name)) == 30
+    assert rows_read(spark.table(name)) == 30
     spark.sql(f"CREATE OR REPLACE TABLE {name} USING qbeast OPTIONS (columnsToIndex = 'a') AS {rows}")
     detail = spark.sql(f"DESCRIBE DETAIL {name}").first()
     assert (detail["partitionColumns"], detail["clusteringColumns"]) == ([], [])
     assert (detail["description"], detail["properties"].get("team")) == (None, None)
     assert spark.table(name).columns == columns.split(", ")
     spark.sql(f"INSERT INTO {name} {rows}")
-    assert count(spark.table(name)) == 2_000
     log = log_of_name(spark, name)
     assert (log.revision().columns, log.metrics().unindexed_files) == (["a"], 0)
     assert pyqbeast.scan(log.location).verify().ok
-    assert count(spark.sql(f"SELECT * FROM {name} VERSION AS OF 0")) == 30
+    now, before = spark.table(name), spark.sql(f"SELECT * FROM {name} VERSION AS OF 0")
+    assert [len(each) for each in ids_of_each([now, before])] == [2_000, 30]
 
 
 def test_a_table_that_is_replaced_keeps_the_checkpoints_that_older_versions_need(spark, name, source):
@@ -323,7 +321,7 @@ def test_the_catalog_tells_of_the_columns_of_a_table_that_was_replaced(spark, na
     writer = spark.readStream.table(name).writeStream.format("delta")
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
     writer.start(str(tmp_path / "copied")).awaitTermination()
-    assert count(spark.read.format("delta").load(str(tmp_path / "copied"))) == 1_000
+    assert rows_read(spark.read.format("delta").load(str(tmp_path / "copied"))) == 1_000
     all_rows = spark.table("source").withColumn("more", F.lit(1))
     all_rows.write.format("qbeast").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
     columns = ["id", "a", "b", "name", "more"]
@@ -340,9 +338,9 @@ def test_no_compaction_after_a_command_takes_files_their_index(spark, name, sour
     with under(spark, settings):
         for table in (name, "unmade"):
             spark.sql(f"UPDATE {table} SET name = 'x' WHERE id = 3")
-            merged = f"MERGE INTO {table} t USING (SELECT 7L AS id) s ON t.id = s.id"
-            spark.sql(f"{merged} WHEN MATCHED THEN UPDATE SET name = 'x'")
-            spark.sql(f"DELETE FROM {table} WHERE id = 9")
+        merged = f"MERGE INTO {name} t USING (SELECT 7L AS id) s ON t.id = s.id"
+        spark.sql(f"{merged} WHEN MATCHED THEN UPDATE SET name = 'x'")
+        spark.sql(f"DELETE FROM {name} WHERE id = 9")
     assert log_of_name(spark, name).metrics().unindexed_rows == 2
     assert ["OPTIMIZE" in history(spark, table) for table in (name, "unmade")] == [False, True]
     first = spark.table(name).filter("id < 10").collect()
