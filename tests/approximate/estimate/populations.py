@@ -189,10 +189,10 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
         repetition = place // keys
         key = place - repetition * keys
         drawn = rng.random(len(key)) * last
-        # A search takes longer for so few stops.
-        step = np.zeros(len(key), np.int64)
+        # A search takes longer for so few stops, and so do large numbers.
+        step = np.zeros(len(key), np.int8)
         for stop in stops:
-            step += drawn >= stop
+            step += (drawn >= stop).view(np.int8)
         at = repetition * steps + step
         slot = at * buckets + rng.integers(0, buckets, len(key))
         sums = np.zeros((count, steps, buckets, pop.sums.shape[1]))
