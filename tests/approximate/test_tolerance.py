@@ -288,23 +288,6 @@ def test_joins_with_small_tables(spark, table):
         pyqbeast.tolerance(table.join(names, "third", "full").groupBy().agg(F.avg("b")))
 
 
-def test_rows_of_every_kind_of_file_count_right(spark, tmp_path):
-    place = str(tmp_path / "mixed")
-    save(rows_2d(spark, 20_000), place, cubeSize=1_000, **{"delta.enableDeletionVectors": "true"})
-    # Wider values make a second revision, a plain Delta append files without an index.
-    save(rows_2d(spark, 10_000, first=20_000).selectExpr("id", "a + 2000000 as a", "b", "name"), place)
-    rows_2d(spark, 5_000, first=30_000).write.format("delta").mode("append").save(place)
-    spark.sql(f"DELETE FROM delta.`{place}` WHERE id % 5 = 0")
-    query = load(spark, place).agg(F.sum("id").alias("s"), F.avg("b").alias("m"), F.count("a").alias("n"))
-    for error in (0.2, 0.000001):
-        estimate = pyqbeast.tolerance(query, error=error, confidence=SURE)
-        assert_holds(estimate, query)
-        assert estimate.bytes_read <= 1.1 * estimate.exact_bytes
-    assert estimate.exact
-    assert estimate.df.first()["n"] == 28_000
-    assert math.isclose(estimate.df.first()["s"], query.first()["s"], rel_tol=1e-12)
-
-
 @pytest.fixture(scope="module")
 def one_odd_row(spark, tmp_path_factory):
     """30,000 rows, of which one has a value of its own in two columns."""
