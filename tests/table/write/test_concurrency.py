@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
+import pyqbeast
 from pyqbeast import CommitConflictError, NotIndexedError, QbeastTable, bridge
 from pyqbeast.table.write import writer as writing
 from tests.spark_session import under
-from tests.table.help import holds, ids, load, rows_2d, save, save_copy
+from tests.table.help import ids, load, rows_2d, save, save_copy
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_appends_at_once_two_of_them_with_a_range_that_grows(spark, table_path):
 
     at_once([append(i) for i in range(3)])
     assert ids(load(spark, table_path)) == list(range(1_900))
-    holds(spark, table_path)
+    assert pyqbeast.scan(table_path).verify().ok
 
 
 def test_writers_at_once_make_one_table(spark, table_path):
@@ -98,7 +99,7 @@ def test_files_are_written_once_when_another_revision_comes_first(spark, table_p
     save(rows_2d(spark, 500, first=1_000), table_path)
     assert len(layouts) == 2
     assert ids(load(spark, table_path)) == [*range(1_500), *range(2_000, 2_500)]
-    assert QbeastTable.for_path(spark, table_path).verify("log").ok
+    assert pyqbeast.scan(table_path).verify().ok
 
 
 @pytest.mark.parametrize("retries", ["0", "2"])
