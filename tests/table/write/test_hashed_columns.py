@@ -125,8 +125,12 @@ def test_rows_of_a_type_that_spark_does_not_know_are_not_compared(spark, table_p
 
 
 def test_fields_of_structs_come_in_another_order(spark, table_path):
-    """Rows are hashed as the table stores them, so their weights agree with the revision, which stays."""
+    """Rows are hashed as the table stores them, so their weights agree with the revision, which stays.
+
+    What other writers do not note are the fields of structs, and so whether these are what they were.
+    """
     save(with_structs(spark, 0), table_path, columnsToIndex="a", weightColumns="s", cubeSize=250)
+    assert not prunes(spark, without_record(table_path))
     other = with_structs(spark, 1000, "struct(cast(id * 2 as int) as Y, id as x) as s")
     save(
         other.withColumn("s", F.expr("struct(cast(s.Y as bigint) as Y, s.x as X)")),
@@ -134,8 +138,8 @@ def test_fields_of_structs_come_in_another_order(spark, table_path):
         columnsToIndex="a",
         cubeSize=250,
     )
-    assert prunes(spark, table_path)
     assert QbeastTable.for_path(spark, table_path).latest_revision.id == 1
+    assert prunes(spark, table_path)
     more = with_structs(spark, 2000, "struct(1 as z, id * 2 as y, id as x) as s")
     save(more, table_path, columnsToIndex="a", cubeSize=250, mergeSchema=True)
     assert prunes(spark, table_path)
@@ -169,18 +173,15 @@ def test_another_engine_swaps_names(spark, table_path):
     assert prunes(spark, table_path)
     swap_names(table_path, "a", "b")
     assert not prunes(spark, table_path)
-    report = QbeastTable.for_path(spark, table_path).verify("log")
+    report = QbeastTable.for_path(spark, table_path).verify("data")
     assert {problem.rule for problem in report.problems} == {"indexed columns are the same"}
     assert "revision 1: 'a' is another column today" in str(report)
-    assert report.problems == QbeastTable.for_path(spark, table_path).verify("data").problems
     back = shutil.copytree(table_path, f"{table_path}-back")
     swap_names(back, "a", "b")
     assert prunes(spark, back)
-    assert QbeastTable.for_path(spark, back).verify("log").ok
     more = rows.selectExpr("id + 1000 as id", "a", "b", "name")
     save(more, table_path, cubeSize=250)
     assert QbeastTable.for_path(spark, table_path).latest_revision.id == 2
-    assert prunes(spark, table_path)
     QbeastTable.for_path(spark, table_path).optimize(revision=1)
     report = QbeastTable.for_path(spark, table_path).verify("data")
     assert (report.ok, report.notes) == (True, ()), str(report)
@@ -283,9 +284,3 @@ def test_a_weight_column_that_is_gone_and_that_nobody_recorded(spark, table_path
     other = str(without_record(table_path))
     swap_names(other, "name", "title")
     assert "no column 'name'" in str(QbeastTable.for_path(spark, other).verify("data"))
-
-
-def test_structs_need_a_record(spark, table_path):
-    """What other writers do not note are the fields of structs, and so whether these are what they were."""
-    save(with_structs(spark, 0), table_path, columnsToIndex="a", weightColumns="s", cubeSize=250)
-    assert not prunes(spark, without_record(table_path))
