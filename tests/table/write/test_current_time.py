@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable
 from pyqbeast.table.write.profile import profile as look_at
-from tests.table.help import ids, load, save
+from tests.table.help import holds, ids, load, save
 
 TIMES = {
     "t": "current_timestamp()",
@@ -35,9 +35,10 @@ def is_indexed(spark, path):
 
 
 def test_rows_lie_where_their_time_is(spark, table_path):
-    """However they tell it. The write itself finds out whether a file has other rows than those that it laid out."""
+    """However they tell it."""
     for first in (0, 200):
         save(timed(spark, first), table_path, columnsToIndex=",".join(["id", *TIMES]), cubeSize=100)
+    holds(spark, table_path)
     assert is_indexed(spark, table_path)
     told = load(spark, table_path).agg(*map(F.countDistinct, TIMES)).first()
     assert set(told) == {2}

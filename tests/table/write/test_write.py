@@ -16,10 +16,9 @@ from tests.table.help import BOUNDS, count, holds, ids, load, log_entries, rows_
 def test_all_rows_come_back_and_lie_in_their_cubes(spark, table_path):
     save_copy(spark, table_path, 4_000)
     assert ids(load(spark, table_path)) == list(range(4_000))
-    table = QbeastTable.for_path(spark, table_path)
+    table = holds(spark, table_path)
     assert table.columns_to_index == ["a", "b"]
     assert table.cube_size == 1000
-    # A file of which the write finds that its rows lie elsewhere has no index.
     assert [r.id for r in table.revisions()] == [0, 1]
     assert table.metrics().unindexed_files == 0
 
