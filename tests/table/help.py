@@ -175,6 +175,7 @@ def counts_and_sums(frames):
 
 
 def count(frame):
+    """How many rows an aggregate of Spark's counts. `rows_read` is quicker where the test is not about that."""
     return frame.agg(F.count("*").alias("n")).first()["n"]
 
 

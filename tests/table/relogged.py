@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+from tests.deletion_vectors.tables import commit
 from tests.table.help import log_entries
 
 
@@ -41,6 +42,4 @@ def set_properties(path, properties):
     metadata = log_entries(path, "metaData")[-1]
     stored = {**metadata["configuration"], **properties}
     metadata["configuration"] = {key: text for key, text in stored.items() if text is not None}
-    log = Path(path, "_delta_log")
-    newer = log / f"{len(list(log.glob('*.json'))):020}.json"
-    newer.write_text(json.dumps({"metaData": metadata}) + "\n")
+    commit(Path(path), len(list(Path(path, "_delta_log").glob("*.json"))), {"metaData": metadata})

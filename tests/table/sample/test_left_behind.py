@@ -29,7 +29,7 @@ def overwritten(spark, tmp_path_factory, rows):
 def test_conditions_on_partitions_hold(spark, overwritten):
     """Spark leaves them to the files that are chosen, and some reach the scan only after the choice."""
     spark.range(0, 1_000, 2).toDF("k").createOrReplaceTempView("even")
-    #: The conditions, and the partitions whose even ids they leave.
+    # The conditions, and the partitions whose even ids they leave.
     conditions = {
         "EXISTS (SELECT 1 FROM even WHERE k = id AND p = 3)": {3},
         "EXISTS (SELECT 1 FROM even WHERE k = id AND p IN (1, 3))": {1, 3},

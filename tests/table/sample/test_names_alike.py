@@ -23,5 +23,5 @@ def test_the_indexed_columns_are_those_that_are_hashed(spark, table_path):
         light = F.hash(*(F.col(f"`{each}`") for each in hashed)) < -(2**30)
         asked += [table.where(light), rows.where(light)]
     found = ids_of_each(asked)
-    for place, other in enumerate(ALIKE):
-        assert found[2 * place] == found[2 * place + 1], other
+    for other, of_table, of_rows in zip(ALIKE, found[::2], found[1::2], strict=True):
+        assert of_table == of_rows, other

@@ -14,6 +14,7 @@ import pyqbeast
 from pyqbeast import QbeastTable, bridge, convert
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions
 from pyqbeast.table.write.plan import RowsToWrite, plan_append
+from tests.deletion_vectors.tables import commit
 from tests.spark_session import under
 from tests.table.help import (
     holds,
@@ -312,8 +313,7 @@ def test_rows_are_put_in_order_whatever_their_columns_hold_new_rows_to(spark, ta
     never_null = [*inner["type"]["fields"], *others, *others[1]["type"]["fields"]]
     for field in never_null:
         field["nullable"] = False
-    commit = Path(table_path, "_delta_log", f"{2:020d}.json")
-    commit.write_text(json.dumps({"metaData": {**metadata, "schemaString": json.dumps(schema)}}))
+    commit(Path(table_path), 2, {"metaData": {**metadata, "schemaString": json.dumps(schema)}})
     table = QbeastTable.for_path(spark, table_path)
     assert table.optimize(revision=0).changed
     (file,) = bridge.TableLog(spark, table_path).files()
