@@ -7,7 +7,7 @@ import pytest
 from pyqbeast import InvalidInputError, QbeastTable, bridge
 from pyqbeast.core.format.file_tags import parse_tags, weight_bounds
 from pyqbeast.core.format.weight import weight_of
-from tests.table.help import BOUNDS, load, rows_2d, save
+from tests.table.help import BOUNDS, load, rows_2d, samples_exactly, save
 from tests.table.sample.conftest import lightest
 
 #: Rows of a table that is cut at a half or a tenth, if its cubes hold 250.
@@ -53,6 +53,7 @@ def test_an_append_and_optimize_go_by_what_the_table_says_today(spark, table_pat
     every = [file.path for file in bridge.TableLog(spark, table_path).files()]
     QbeastTable.for_path(spark, table_path).optimize(files=every)
     assert not straddles(spark, table_path, 0.1)
+    samples_exactly(spark, table_path, 0.1)
 
 
 #: Options have to reach the index of a table without rows, and properties the write of one with rows.
