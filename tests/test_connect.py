@@ -24,9 +24,9 @@ from pyqbeast.bridge.jvm import java
 from pyqbeast.tiledb import spark as tiledb_spark
 from tests.machine import RUNS_ONCE, free_port, listens, sockets_of
 from tests.printed_code import ROOT, blocks_of
-from tests.table.help import ids
+from tests.table.help import ids, since_spark
 
-SERVER, CLIENT = blocks_of(ROOT / "docs" / "connect.md")
+SERVER, CLIENT, PIPELINE = blocks_of(ROOT / "docs" / "connect.md")
 #: Sessions of their own are started.
 pytestmark = pytest.mark.jvm
 
@@ -60,6 +60,7 @@ def server(folder, command):
     try:
         session = session_with(port, process, folder / "log")
         session.driver = process.pid
+        session.port = port
         yield session
         session.client.close()
     finally:
@@ -156,6 +157,29 @@ def test_a_client_overwrites(remote, indexed, table_path):
     assert figures["element_count"] == 500
     assert figures["unindexed_rows"] == 0
     assert sorted(remote.read.format("qbeast").load(table_path).collect()) == sorted(rows.collect())
+
+
+@since_spark("4.1", "declarative pipelines")
+def test_a_pipeline_keeps_its_tables_indexed(remote, tmp_path):
+    (tmp_path / "tables.py").write_text(PIPELINE)
+    (tmp_path / "spark-pipeline.yml").write_text(
+        f"name: visits\nstorage: {(tmp_path / 'state').as_uri()}\nlibraries: [{{glob: {{include: tables.py}}}}]\n"
+    )
+    environment = {**os.environ, "SPARK_REMOTE": f"sc://127.0.0.1:{remote.port}"}
+    for rows in (2_000, 1_000):
+        visits = remote.range(rows).selectExpr("hash(id) AS x", "id % 1000 AS y")
+        visits.write.format("delta").mode("append").saveAsTable("visits")
+        command = [sys.executable, "-m", "pyspark.pipelines.cli", "run"]
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        for name, condition in (("large_visits", "y >= 500"), ("all_visits", "true")):
+            kept, expected = remote.table(name), remote.table("visits").where(condition).count()
+            assert kept.where(condition).count() == kept.count() == expected
+            (indexed,) = remote.sql(f"SELECT element_count FROM qbeast_metrics('{name}')").collect()
+            assert indexed.element_count == expected
+            sample = kept.sample(0.2)
+            assert not re.search(r"\bSample\b", sample._explain_string())
+            assert 0 < sample.count() < expected
 
 
 def test_a_client_reads_an_array_once_it_knows_the_format(remote, tmp_path):
