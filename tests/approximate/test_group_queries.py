@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import InvalidInputError, UnsupportedError
+from pyqbeast.bridge.aggregate_query import AggregateQuery
 from tests.approximate.bounds import assert_holds
 from tests.deletion_vectors.tables import commit
 from tests.spark_session import under
@@ -146,6 +147,32 @@ def test_conditions_on_the_result(spark, table):
     text = "SELECT label, avg(value) AS mean FROM kinds GROUP BY label"
     rows = spark.sql(f"SELECT mean_low FROM qbeast_estimate('{text}', 0.2, smallest_group => 4000)").collect()
     assert sum(row["mean_low"] is not None for row in rows) == 8
+
+
+def test_between_is_two_comparisons(spark, table):
+    table.createOrReplaceTempView("kinds")
+    query = "SELECT kind, count(*) AS n, avg(value) AS mean FROM kinds GROUP BY kind HAVING "
+    for text, written in (
+        ("n BETWEEN 5 AND 7000", "n >= 5 AND n <= 7000"),
+        ("count(*) NOT BETWEEN 5 AND 7000", "NOT (n >= 5 AND n <= 7000)"),
+        ("mean / 2 BETWEEN 0.5 AND n AND n > 3", "(mean / 2 >= 0.5 AND mean / 2 <= n) AND n > 3"),
+    ):
+        found, right = (described(spark.sql(query + condition)) for condition in (text, written))
+        assert found == right
+
+
+def described(query):
+    """The condition on the result of a query, with the numbers of outputs replaced by what these stand for."""
+    taken_apart = AggregateQuery(query)
+
+    def told(part):
+        if part[0] in ("and", "or", "not"):
+            return [part[0], *map(told, part[1:])]
+        sign, output, than = part
+        other = taken_apart.outputs[than[1]] if isinstance(than, list) else than
+        return [sign, taken_apart.outputs[output], other]
+
+    return told(taken_apart.having)
 
 
 def test_conditions_on_floats(table):

@@ -1,11 +1,16 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
+import io.pyqbeast.spark.ScalaInterop;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToIntFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionId;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
@@ -15,6 +20,8 @@ import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.With;
+import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.TimestampType;
@@ -35,6 +42,13 @@ final class GroupCondition {
   static List<Object> of(Expression condition, ToIntFunction<Expression> outputOf) {
     if (condition instanceof RuntimeReplaceable replaced) {
       return of(replaced.replacement(), outputOf);
+    }
+    if (condition instanceof With shared) {
+      return of(inlined(shared), outputOf);
+    }
+    if (condition instanceof Cast cast && cast.child().dataType() instanceof BooleanType) {
+      // The parser casts what it does not know for a condition, such as BETWEEN.
+      return of(cast.child(), outputOf);
     }
     if (condition instanceof And both) {
       return List.of("and", of(both.left(), outputOf), of(both.right(), outputOf));
@@ -60,6 +74,15 @@ final class GroupCondition {
     }
     // Their difference would not do: its type may not hold it, and NaN and infinities have none.
     return List.of(sign, outputOf.applyAsInt(left), List.of("output", outputOf.applyAsInt(right)));
+  }
+
+  /** A condition with each common part in the places that name it: BETWEEN compares one part with two numbers. */
+  private static Expression inlined(With shared) {
+    Map<CommonExpressionId, Expression> parts = new HashMap<>();
+    ScalaInterop.list(shared.defs()).forEach(part -> parts.put(part.id(), part.child()));
+    return shared.child().transformUp(
+        ScalaInterop.<Expression, CommonExpressionRef>partial(
+            CommonExpressionRef.class, named -> parts.getOrDefault(named.id(), named)));
   }
 
   private static String turned(String sign) {
