@@ -181,8 +181,9 @@ class _Outputs:
             if kind is None:
                 shown.append(value.alias(name))
                 continue
-            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side.
-            bound_type = data_type if kind in EXTREMES else None
+            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side. The bounds of what is
+            # rounded to a FLOAT are rounded as it is, so that it still lies between them.
+            bound_type = data_type if kind in EXTREMES or isinstance(data_type, T.FloatType) else None
             low, high = (self._value(ordinal, bound_type, part) for part in "lh")
             shown += _with_bounds(name, value, low, high, kind, data_type)
         return shown
