@@ -66,6 +66,22 @@ def test_a_condition_holds_for_an_exact_sum_or_does_not(sign, is_kept):
         assert (mask == is_kept).all()
 
 
+def test_an_average_of_decimals_stands_in_a_formula():
+    """A sample tells it by its sum and its rows. All rows do not, as it is rounded before the formula is computed."""
+    half = Combination((MEAN,), Operation("/", Part(0), 2.0))
+    limits = {"exact_below": {SUM: exact_below(2), MEAN: 0.0}, "decimal_places": {SUM: 2, MEAN: 6}}
+    table = prices(ALIKE, half, **limits, overflows_at={SUM: 1e20, MEAN: 1e10})
+    progress = Progress(table)
+    progress.read(step_to(progress, 0.3))
+    sampled = np.bincount(table.group[read := table.weight < progress.stop], table.columns["price"][read])
+    means = progress.estimates(0.95)[half].value * 2
+    right = sampled / np.bincount(table.group[read])
+    assert dict(zip(progress.state.groups, means, strict=True)) == pytest.approx(
+        {(group,): mean for group, mean in enumerate(right)}
+    )
+    assert not progress.is_mergeable
+
+
 def test_a_share_of_many_rows_is_rounded_as_decimals_are():
     """It lies so little below a half of its last place that its double passes for the half."""
     more = next(cents for cents in range(999) if cents * 10**4 % 999 == 499)

@@ -193,7 +193,9 @@ class Progress:
         """The same with bounds of this confidence, whatever the query keeps."""
         requested = list(dict.fromkeys(self.reader.requested))
         limits = self.reader.limits
-        parts = (part for each in requested for part in quotient_of(each, limits).parts)
+        parts = [part for each in requested for part in quotient_of(each, limits).parts]
+        # An average of decimals in a formula has parts of its own.
+        parts += [inner for part in parts for inner in quotient_of(part, limits).parts]
         found = {each: self._estimate(each, confidence) for each in dict.fromkeys([*requested, *parts])}
         for each, estimates in found.items():
             # What is computed of others is rounded once, at the end.
