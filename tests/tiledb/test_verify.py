@@ -159,17 +159,27 @@ def test_nulls_of_texts_of_a_fixed_size_are_not_counted(tmp_path, monkeypatch, k
 
 
 @pytest.mark.parametrize(
-    ("count", "dense", "is_trusted"), [(2, True, False), (1, True, True), (2, False, True)]
+    ("kind", "count", "dense", "is_trusted"),
+    [
+        (Datatype.UINT8, 2, True, False),
+        (Datatype.UINT8, 1, True, True),
+        (Datatype.UINT8, 2, False, True),
+        (Datatype.BLOB, 1, True, False),
+        (Datatype.GEOM_WKT, 1, True, False),
+        (Datatype.BLOB, 1, False, True),
+        (Datatype.STRING_ASCII, 2, True, True),
+    ],
 )
-def test_nulls_of_dense_cells_of_several_values_are_not_counted(
-    tmp_path, monkeypatch, count, dense, is_trusted
+def test_nulls_of_dense_cells_without_bounds_are_not_counted(
+    tmp_path, monkeypatch, kind, count, dense, is_trusted
 ):
-    """The library counts 32 of them in a tile of 12 cells that is written in part."""
+    """The library counts 32 of them in a tile of 12 cells that is written in part: of several values, and of bytes."""
     uri = str(tmp_path / "a")
-    field = attribute("v", Datatype.UINT8, cell_val_num=count, nullable=True)
+    field = attribute("v", kind, cell_val_num=count, nullable=True)
     axes = dimension("x", Datatype.INT64, (0, 5), 6), dimension("y", Datatype.INT64, (0, 3), 2)
     create_array(uri, ArraySchema(axes, (field,), dense=dense))
-    cells = pa.table({"v": pa.array([[1, 2][:count] if count > 1 else 1, None], field.arrow_type)})
+    cell = ([1, 2] if count > 1 else 1) if kind is Datatype.UINT8 else b"a" * count
+    cells = pa.table({"v": pa.array([cell, None], field.arrow_type)})
     if dense:
         tiledb.write_dense(uri, cells, {"x": (2, 3), "y": (1, 1)})
     else:

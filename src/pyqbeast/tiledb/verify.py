@@ -24,7 +24,7 @@ from pyqbeast.tiledb.format.domain import MBRs
 from pyqbeast.tiledb.format.field import Field, FileKind
 from pyqbeast.tiledb.format.rtree import leaves_of
 from pyqbeast.tiledb.format.schema import Layout
-from pyqbeast.tiledb.format.statistics import tile_statistics
+from pyqbeast.tiledb.format.statistics import has_bounds, tile_statistics
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE
@@ -257,8 +257,8 @@ def _disagreements(fragment: Fragment, field: Field, parts: list[pa.Array]) -> I
     """What is wrong, and in which tile, if these are the cells of each tile that statistics are about."""
     true = tile_statistics(parts, field)
     nulls = fragment.tile_null_counts(field.name)
-    # Of dense tiles that are written in part TileDB counts what it fills up by bytes, if a cell has several values.
-    are_counted = field.has_counted_nulls and (fragment.grid is None or field.cell_val_num == 1)
+    # Of dense tiles that are written in part TileDB counts what it fills up by bytes, if cells have no least value.
+    are_counted = field.has_counted_nulls and (fragment.grid is None or has_bounds(field))
     if are_counted and nulls is not None and nulls.values.size == len(parts):
         for tile in np.flatnonzero(nulls.values != true.null_counts.values).tolist():
             yield "null counts are not those of the cells", tile
