@@ -110,6 +110,36 @@ def test_tiles_of_space_come_one_after_another(tmp_path, kind, ends, extent, til
     assert tiledb.verify(tiledb.open_array(uri)).problems == []
 
 
+def _corners(*ends):
+    """Cells at some coordinates of two dimensions, each once, in no order."""
+    x, y = zip(*itertools.product(ends, repeat=2), strict=True)
+    mixed = np.random.default_rng(2).permutation(len(x))
+    return np.array(x)[mixed], np.array(y)[mixed]
+
+
+@pytest.mark.parametrize(
+    ("domain", "extent"),
+    [((-1.0, 1.0), None), ((-1.7e308, 1.7e308), None), ((-1e308, 1e308), 1.0), ((-1.0, 1e30), 1.0)],
+)
+def test_tiles_that_no_number_counts(tmp_path, domain, extent):
+    """Without an extent the last coordinate is a tile of its own; what 64 bits do not count is the first tile."""
+    uri = str(tmp_path / "a")
+    axes = tuple(dimension(name, Datatype.FLOAT64, domain, extent) for name in "xy")
+    create_array(uri, ArraySchema(axes, (attribute("v", Datatype.INT64),), capacity=3))
+    x, y = _corners(*domain, 0.0, domain[1] / 2, domain[1] / 4)
+    for at in (10, 20):
+        write_array(uri, pa.table({"x": x, "y": y, "v": np.full(len(x), at)}), timestamp=at)
+    with oracle.open(uri, "w", timestamp=30) as array:
+        array[x, y] = np.full(len(x), 30)
+    assert tiledb.verify(tiledb.open_array(uri)).problems == []
+    assert same_as_oracle(uri, "x", "y", timestamp=20)["v"] == [20] * len(x)
+    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
+    change.add_attribute(oracle.Attr("w", dtype=np.int64))
+    change.array_evolve(uri)
+    assert same_as_oracle(uri, "x", "y")["v"] == [30] * len(x)
+    create_array(str(tmp_path / "b"), tiledb.open_array(uri).schema)
+
+
 def test_verify_names_cells_in_another_order(tmp_path, monkeypatch):
     uri = str(tmp_path / "a")
     x = dimension("x", Datatype.FLOAT64, (0.0, 1.0), 0.1)

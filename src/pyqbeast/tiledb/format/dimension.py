@@ -38,7 +38,10 @@ class Dimension:
 
     @property
     def tile_span(self) -> Any:  # noqa: ANN401 (a number of the dimension's type)
-        """The extent; without one the span of the domain, which libtiledb stores when it changes the schema."""
+        """The extent; without one the span of the domain, which libtiledb stores with a schema.
+
+        Coordinates of floats are divided by it then, so that the last one is in a tile of its own.
+        """
         if self.extent is not None or self.domain is None:
             return self.extent
         if not self.field.datatype.is_float:
@@ -84,8 +87,8 @@ class Dimension:
             raise ArrayFormatError(f"dimension {name!r} has no domain")
         if not cursor.u8("null tile extent"):
             extent = cursor.array(_extent_type(kind), 1, "tile extent")[0].item()
-            if kind.is_float and domain is not None and _is_span_without_tiles(extent, domain):
-                extent = None
+            if kind.is_float and extent == 0 and domain is not None and domain[0] == domain[1]:
+                extent = None  # libtiledb stores the span of the one value where there is no extent
             elif not extent > 0:
                 raise ArrayFormatError(f"dimension {name!r} has a tile extent of {extent}")
         return cls(column, domain, extent, own)
@@ -105,8 +108,3 @@ class Dimension:
 def _extent_type(kind: Datatype) -> npt.DTypeLike:
     """Extents count coordinates. The span of a domain may need the bit that is a sign in the type itself."""
     return f"<u{kind.size}" if kind.dtype.kind == "i" else kind.dtype
-
-
-def _is_span_without_tiles(extent: float, domain: tuple[float, float]) -> bool:
-    """Whether it is the span that libtiledb stores without an extent, of one value or beyond the largest number."""
-    return extent == np.inf or (extent == 0 and domain[0] == domain[1])

@@ -99,7 +99,7 @@ def check_dimension(dimension: Dimension) -> None:
     if text != (domain is None) or (text and extent is not None):
         raise InvalidInputError(f"{about}: numbers need a domain, text has none and no extent")
     if domain is not None:
-        _check_domain(about, kind, domain, extent)
+        _check_domain(about, dimension)
     check_dimension_filters(field, field.filters)
 
 
@@ -126,9 +126,9 @@ def check_dimension_filters(field: Field, filters: FilterPipeline) -> None:
     _check_filters(about, filters, field.context(WRITTEN_VERSION))
 
 
-def _check_domain(
-    about: str, kind: Datatype, domain: tuple[Coordinate, Coordinate], extent: Coordinate
-) -> None:
+def _check_domain(about: str, dimension: Dimension) -> None:
+    kind, domain, extent = dimension.field.datatype, dimension.domain, dimension.extent
+    assert domain is not None, "only text has none"
     try:
         low, high = domain
     except (TypeError, ValueError) as error:
@@ -138,14 +138,16 @@ def _check_domain(
     for value in (low, high):
         _check_value(about, kind, value)
     # The span of a domain, which libtiledb stores where there is no extent, may be more than the type holds.
-    if extent is not None and not (type(extent) is int and extent == high - low + 1):
+    span = Dimension(dimension.field, domain).tile_span
+    is_span = type(extent) is type(span) and extent == span
+    if extent is not None and not is_span:
         _check_value(about, kind, extent)
     if low > high or (extent is not None and not extent > 0):
         raise InvalidInputError(
             f"{about}: the domain {domain} has to rise, and the extent {extent} to be above 0"
         )
     cells = high - low + 1
-    if extent is not None and extent > cells:
+    if extent is not None and extent > cells and not is_span:
         raise InvalidInputError(f"{about}: the extent {extent} is larger than the domain {domain}")
     if kind.is_float:
         return

@@ -11,9 +11,10 @@ from pyqbeast.core.arguments import check_type
 from pyqbeast.core.errors import InvalidInputError, UncertainWriteError
 from pyqbeast.core.location import Location
 from pyqbeast.tiledb.errors import telling
+from pyqbeast.tiledb.format.dimension import Dimension
 from pyqbeast.tiledb.format.enumeration import Enumeration
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
-from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 from pyqbeast.tiledb.format.schema_rules import check_new_schema
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.opening import key_bytes
@@ -81,11 +82,25 @@ def plan_array(
     check_new_schema(schema, known)
     name = TimestampedName.new(time_after([]) if timestamp is None else timestamp).text
     files = {key: f"__{uuid.uuid4().hex}_0" for key in known}
-    stored = ArraySchema.parse(replace(schema, enumerations=files).to_bytes(), name)
+    made = replace(schema, enumerations=files, dimensions=_with_spans(schema))
+    stored = ArraySchema.parse(made.to_bytes(), name)
     array = Array(open_store(uri), EVERYTHING, key_bytes(encryption_key), stored)
     if array.folder.schemas:
         raise InvalidInputError(f"{uri}: there is an array already")
     return array
+
+
+def _with_spans(schema: ArraySchema) -> tuple[Dimension, ...]:
+    """The dimensions, those of floats with the span of the domain where they have no extent.
+
+    The library stores it, at the latest when it changes the schema, and orders cells by it: were it added then, cells
+    that are there already would be in another order.
+    """
+    if schema.cell_order is Layout.HILBERT:
+        return tuple(schema.dimensions)
+    return tuple(
+        replace(d, extent=d.tile_span) if d.field.datatype.is_float else d for d in schema.dimensions
+    )
 
 
 def store_schema(array: Array) -> None:

@@ -108,7 +108,10 @@ def _tile_numbers(dimension: Dimension, coordinates: npt.NDArray[Any]) -> npt.ND
     tiles: npt.NDArray[Any]
     low = np.array(dimension.domain[0], dtype=dimension.field.datatype.dtype)
     if coordinates.dtype.kind == "f":
-        tiles = np.floor((coordinates - low) / dimension.extent)
+        with np.errstate(over="ignore", invalid="ignore"):
+            quotients = (coordinates - low) / dimension.extent
+        # The library makes 64 bits of them: on x86 0 of what is beyond, and the greatest of what is no number.
+        tiles = np.where(quotients < 2.0**64, np.floor(quotients), np.where(np.isnan(quotients), np.inf, 0))
         return tiles
     # The difference may not fit the signed type, but it always fits the unsigned one.
     unsigned = np.dtype(f"<u{coordinates.dtype.itemsize}")
