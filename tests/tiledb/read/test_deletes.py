@@ -68,3 +68,33 @@ def test_deletes_of_values_that_the_enumeration_lacks(tmp_path, condition, shown
     with oracle.open(uri, "d") as array:
         array.query(cond=condition).submit()
     assert tiledb.open_array(uri).read(["x"])["x"].to_pylist() == shown
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n < 5",
+        "n < 5 and v < 4",
+        "v < 4 and n < 5",
+        "v < 4 and n < 5 and x > 2",
+        "n < 5 or v < 4",
+        "x > 6 and (v < 4 or n != 5)",
+        "(n in [5] and v < 4) or x > 6",
+        "(x > 6 or n < 5) and (v < 4 or n < 5)",
+    ],
+)
+def test_deletes_by_a_column_that_a_fragment_lacks(tmp_path, condition):
+    """Of alternatives, the library forgets those that it has judged before it meets such a column."""
+    uri = str(tmp_path / "a")
+    domain = oracle.Domain(oracle.Dim("x", domain=(0, 99), tile=10, dtype=np.int64))
+    oracle.Array.create(uri, oracle.ArraySchema(domain, [oracle.Attr("v", dtype=np.int64)], sparse=True))
+    with oracle.open(uri, "w") as array:
+        array[np.arange(10)] = np.arange(10)
+    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
+    change.add_attribute(oracle.Attr("n", dtype=np.int64))
+    change.array_evolve(uri)
+    with oracle.open(uri, "d") as array:
+        array.query(cond=condition).submit()
+    with oracle.open(uri) as array:
+        expected = array.query(attrs=[])[:]["x"].tolist()
+    assert tiledb.open_array(uri).read(["x"])["x"].to_pylist() == expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -70,6 +70,8 @@ class Comparison:
 
     def evaluate(self, columns: Mapping[str, pa.Array], fields: Mapping[str, Field], rows: int) -> Mask:
         """Where it holds. A null cell satisfies nothing but a comparison with null."""
+        if self.is_unknown(columns):
+            return np.zeros(rows, dtype=bool)
         if self.operator is Operator.ALWAYS_TRUE or self.operator is Operator.ALWAYS_FALSE:
             return np.full(rows, self.operator is Operator.ALWAYS_TRUE)
         array, field = columns[self.column], fields[self.column]
@@ -91,6 +93,10 @@ class Comparison:
         mask: Mask = pc.fill_null(result, False).to_numpy(zero_copy_only=False)
         return mask
 
+    def is_unknown(self, columns: Collection[str]) -> bool:
+        """Whether the column is not among these. TileDB compares no fill values: no cell satisfies it then."""
+        return not self.columns <= set(columns)
+
     def _compare_null(self, array: pa.Array) -> Mask:
         if self.operator not in (Operator.EQ, Operator.NE):
             return np.zeros(len(array), dtype=bool)
@@ -111,8 +117,16 @@ class Combination:
         return set().union(*(child.columns for child in self.children))
 
     def evaluate(self, columns: Mapping[str, pa.Array], fields: Mapping[str, Field], rows: int) -> Mask:
-        """Where it holds."""
-        masks = [child.evaluate(columns, fields, rows) for child in self.children]
+        """Where it holds. An alternative about an unknown column makes TileDB forget those before it."""
+        children = self.children
+        if self.operator == _OR:
+            unknown = [
+                i
+                for i, child in enumerate(children)
+                if isinstance(child, Comparison) and child.is_unknown(columns)
+            ]
+            children = children[unknown[-1] :] if unknown else children
+        masks = [child.evaluate(columns, fields, rows) for child in children]
         if self.operator == _NOT:
             return ~masks[0]
         joined: Mask = np.logical_and.reduce(masks) if self.operator == _AND else np.logical_or.reduce(masks)

@@ -135,7 +135,7 @@ def _read_cells(
     count = int(fragment.tile_cells(tiles).sum())
     fields = {name: _field_of(fragment, request.schema, name) for name in names}
     current = request.schema.fields
-    columns = {
+    stored = {
         name: read_as(fragment, current[name], tiles)
         if name in current
         else read_column(fragment, name, tiles)
@@ -143,7 +143,7 @@ def _read_cells(
         if name in fragment.fields
     }
     # What is stored has shown that there are so many cells.
-    columns |= {name: filled(fields[name], count) for name in wanted - columns.keys()}
+    columns = stored | {name: filled(fields[name], count) for name in wanted - stored.keys()}
     window, footer = request.window, fragment.footer
     times = np.full(count, fragment.name.start, dtype=np.uint64)
     deleted = np.zeros(count, dtype=bool)
@@ -154,10 +154,7 @@ def _read_cells(
         deleted = (deletes <= np.uint64(window.end)) & (deletes != np.uint64(NOT_DELETED))
     for deletion in pending:
         hit = times <= np.uint64(deletion.timestamp)
-        # In a fragment without one of its columns a condition keeps no cell: TileDB compares no fill values.
-        if deletion.keeps.columns <= fragment.fields.keys():
-            hit &= ~deletion.keeps.evaluate(columns, fields, count)
-        deleted |= hit
+        deleted |= hit & ~deletion.keeps.evaluate(stored, fields, count)
     cells = _Cells({name: columns[name] for name in wanted}, times, deleted)
     if footer.has_timestamps:
         cells = cells.filter((times >= np.uint64(window.start)) & (times <= np.uint64(window.end)))
