@@ -84,8 +84,8 @@ def present(array: pa.Array | pa.ChunkedArray, field: Field) -> pa.Array | pa.Ch
     if field.cell_val_num == 1:
         return _present_values(array, field)
     one = Field(field.name, field.datatype)
-    span = (array.offset + len(array)) * field.cell_val_num
-    child = pa.Array.from_buffers(one.raw_type, span, [None, array.buffers()[1]])
+    ends = np.arange(array.offset + len(array) + 1) * field.cell_val_num
+    child = pa.Array.from_buffers(one.raw_type, int(ends[-1]), [_shown(array, ends, one), array.buffers()[1]])
     return pa.Array.from_buffers(
         field.arrow_type,
         len(array),
@@ -126,15 +126,25 @@ def _present_var(array: pa.Array, field: Field) -> pa.Array:
     starts = np.frombuffer(offsets, dtype=np.int64)[: array.offset + len(array) + 1]
     if (starts % size).any():
         raise ArrayFormatError(f"a cell is no whole number of {size}-byte values", field=field.name)
-    child = pa.Array.from_buffers(one.raw_type, int(starts[-1]) // size, [None, data])
+    ends = starts // size
+    child = pa.Array.from_buffers(one.raw_type, int(ends[-1]), [_shown(array, ends, one), data])
     return pa.Array.from_buffers(
         field.arrow_type,
         len(array),
-        [validity, pa.py_buffer(starts // size)],
+        [validity, pa.py_buffer(ends)],
         array.null_count,
         array.offset,
         [_present_values(child, one)],
     )
+
+
+def _shown(array: pa.Array, ends: npt.NDArray[np.int64], values: Field) -> pa.Buffer | None:
+    """Which values of cells of several are shown, as a bitmap; `None` for all. What lies under nulls may be no day."""
+    if values.datatype is not Datatype.DATETIME_DAY or array.buffers()[0] is None:
+        return None
+    before = np.zeros(array.offset, dtype=bool)
+    cells = np.concatenate([before, array.is_valid().to_numpy(zero_copy_only=False)])
+    return bitmap(np.append(np.zeros(ends[0], dtype=bool), np.repeat(cells, np.diff(ends))))
 
 
 def take(array: pa.Array | pa.ChunkedArray, rows: npt.NDArray[np.int64]) -> pa.Array | pa.ChunkedArray:
