@@ -155,6 +155,7 @@ DEPENDENT = {
     "(SELECT number FROM names n WHERE n.name = t.name)": "id, b AS a",
     "(SELECT count(*) FROM (SELECT int(number) AS small FROM names) n WHERE n.small = t.id)": "id, b AS a",
     "(SELECT number FROM few n WHERE n.number < t.b ORDER BY number DESC LIMIT 1)": "*",
+    "coalesce((SELECT number FROM few n WHERE n.number < t.b ORDER BY number LIMIT 1 OFFSET 1), 0)": "*",
 }
 
 

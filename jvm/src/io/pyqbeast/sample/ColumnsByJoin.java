@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionSet;
 import org.apache.spark.sql.catalyst.expressions.ExpressionSet$;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -35,7 +36,7 @@ final class ColumnsByJoin {
     }
     ExpressionSet fixed = fixed(join);
     return join.right().distinctKeys().exists(ScalaInterop.predicate(key -> key.subsetOf(fixed)))
-        || isFirstOfEach(join.right(), fixed);
+        || isOneOfEach(join.right(), fixed);
   }
 
   /** What has one value in all rows of the right side that meet a row of the left. */
@@ -66,23 +67,40 @@ final class ColumnsByJoin {
     }
   }
 
-  /** Whether rows are the first ones of their groups, which Spark makes of {@code LIMIT 1}, and these are fixed. */
-  private static boolean isFirstOfEach(LogicalPlan rows, ExpressionSet fixed) {
+  /** Whether rows are one of each group, which Spark makes of {@code LIMIT 1} and {@code OFFSET}, and groups are fixed. */
+  private static boolean isOneOfEach(LogicalPlan rows, ExpressionSet fixed) {
     LogicalPlan below = rows;
     while (below instanceof Project project) {
       below = project.child();
     }
     return below instanceof Filter filter
         && filter.child() instanceof Window window
-        && LogicalPlans.parts(filter.condition()).stream().anyMatch(part -> isFirst(part, window, fixed));
+        && ScalaInterop.list(window.windowExpressions()).stream()
+            .anyMatch(each -> isRowNumber(each, fixed) && isOne(each, LogicalPlans.parts(filter.condition())));
   }
 
-  private static boolean isFirst(Expression condition, Window window, ExpressionSet fixed) {
-    return condition instanceof LessThanOrEqual most
-        && most.right() instanceof Literal literal
-        && Integer.valueOf(1).equals(literal.value())
-        && ScalaInterop.list(window.windowExpressions()).stream()
-            .anyMatch(each -> each.toAttribute().semanticEquals(most.left()) && isRowNumber(each, fixed));
+  /** Whether conditions leave one number of a row at the most. */
+  private static boolean isOne(NamedExpression number, List<Expression> conditions) {
+    int above = 0;
+    int most = Integer.MAX_VALUE;
+    for (Expression condition : conditions) {
+      if (condition instanceof GreaterThan from && isNumber(from.left(), number, from.right())) {
+        above = Math.max(above, value(from.right()));
+      } else if (condition instanceof LessThanOrEqual to && isNumber(to.left(), number, to.right())) {
+        most = Math.min(most, value(to.right()));
+      }
+    }
+    return most - 1 <= above;
+  }
+
+  private static boolean isNumber(Expression column, NamedExpression number, Expression bound) {
+    return column.semanticEquals(number.toAttribute())
+        && bound instanceof Literal literal
+        && literal.value() instanceof Integer;
+  }
+
+  private static int value(Expression bound) {
+    return (Integer) ((Literal) bound).value();
   }
 
   /** The groups are told by the column itself. Spark wraps floats where the window names its groups once more. */
