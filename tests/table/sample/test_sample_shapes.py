@@ -156,6 +156,7 @@ DEPENDENT = {
     "(SELECT count(*) FROM (SELECT int(number) AS small FROM names) n WHERE n.small = t.id)": "id, b AS a",
     "(SELECT number FROM few n WHERE n.number < t.b ORDER BY number DESC LIMIT 1)": "*",
     "coalesce((SELECT number FROM few n WHERE n.number < t.b ORDER BY number LIMIT 1 OFFSET 1), 0)": "*",
+    "(SELECT sum(c) FROM (SELECT count(*) AS c FROM few n WHERE n.name = t.name UNION ALL SELECT 1))": "*",
 }
 
 

@@ -35,8 +35,14 @@ final class ColumnsByJoin {
       return join.joinType() == LeftSingle$.MODULE$;
     }
     ExpressionSet fixed = fixed(join);
-    return join.right().distinctKeys().exists(ScalaInterop.predicate(key -> key.subsetOf(fixed)))
-        || isOneOfEach(join.right(), fixed);
+    return areKeys(fixed, join.right()) || isOneOfEach(join.right(), fixed);
+  }
+
+  /** Whether no two rows are alike in these. Joins that add columns leave rows apart, as Spark does not know. */
+  private static boolean areKeys(ExpressionSet columns, LogicalPlan rows) {
+    return rows.distinctKeys().exists(ScalaInterop.predicate(key -> key.subsetOf(columns)))
+        || rows instanceof Project project && areKeys(columns, project.child())
+        || rows instanceof Join join && areAddedBy(join) && areKeys(columns, join.left());
   }
 
   /** What has one value in all rows of the right side that meet a row of the left. */
