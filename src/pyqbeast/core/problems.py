@@ -32,6 +32,8 @@ READABLE = "the file can be read"
 STATISTICS_TEXT = "statistics can be read"
 ROW_COUNT = "row count"
 BOUNDS = "statistics hold"
+#: Those that the statistics of a file are to blame for.
+OF_STATISTICS = (STATISTICS_TEXT, ROW_COUNT, BOUNDS)
 
 #: Rules of deletion vectors.
 VECTOR = "the deletion vector can be read"

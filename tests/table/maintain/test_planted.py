@@ -293,9 +293,9 @@ def test_another_writer_between_looking_and_repairing_keeps_what_it_wrote(
 
     look_at, asked = repairing.look_at, []
 
-    def look_and_wait(*arguments, asks_storage=True):
+    def look_and_wait(*arguments, asks_storage=True, **options):
         asked.append(asks_storage)
-        seen = look_at(*arguments, asks_storage=asks_storage)
+        seen = look_at(*arguments, asks_storage=asks_storage, **options)
         if seen.report.level == "log":
             return seen
         assert table.delete_rows(first, [0, 1]) == 2

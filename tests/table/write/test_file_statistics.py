@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pyqbeast import QbeastTable
 from tests.spark_session import under
+from tests.table.relogged import relogged
 
 PLAIN = (
     "id",
@@ -88,6 +90,9 @@ def test_texts_that_are_no_utf8_are_no_bounds(spark, table_path, others):
     assert not {"low", "high"} & set(of_file["maxValues"])
     table = spark.read.format("qbeast").load(table_path)
     assert (table.where("low < 'ÿ'").count(), table.where("high > '\U00010000'").count()) == (100, 99)
+    damaged = relogged(table_path, lambda add, _: add.update(stats="{"))
+    QbeastTable.for_path(spark, damaged).repair(dry_run=False)
+    assert statistics(damaged) == [of_file]
 
 
 def test_only_the_columns_that_the_table_asks_for_have_statistics(spark, tmp_path, table_path):

@@ -32,7 +32,6 @@ from pyqbeast.core.otree.invariants import check_tree
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.core.problems import (
     BLOCK_ROWS,
-    BOUNDS,
     ELEMENT_COUNT,
     EXISTS,
     GAP,
@@ -40,6 +39,7 @@ from pyqbeast.core.problems import (
     IN_BLOCKS,
     KEPT,
     KEY_ROWS,
+    OF_STATISTICS,
     PARTS,
     READABLE,
     REPLICATED,
@@ -47,7 +47,6 @@ from pyqbeast.core.problems import (
     ROW_COUNT,
     ROWS_BY_WEIGHT,
     SIZE,
-    STATISTICS_TEXT,
     TAGS,
     VECTOR,
     VECTOR_ROWS,
@@ -67,7 +66,6 @@ _OWN_TAG = {
     PARTS: TAG_PARTS,
 }
 _OF_TAGS = (TAGS, IN_BLOCKS, ELEMENT_COUNT)
-_OF_STATISTICS = (STATISTICS_TEXT, ROW_COUNT, BOUNDS)
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ class _Plan:
         are_blocks_wrong = BLOCK_ROWS in rules and ROW_COUNT not in rules and not is_unreadable
         do_tags_lie = are_blocks_wrong or bool(rules & set(_OF_TAGS))
         tags = self._tags(path, problems, do_tags_lie=do_tags_lie)
-        right = self.statistics.get(path) if rules & set(_OF_STATISTICS) else None
+        right = self.statistics.get(path) if rules & set(OF_STATISTICS) else None
         outcomes = {rule: _Outcome(False, text) for rule, text in repair_texts.ADVICE.items()}
         of_marks, of_tags = _Outcome(True, repair_texts.UNMARKED), _Outcome(True, repair_texts.UNINDEXED)
         if self.keeps_marks:
@@ -188,7 +186,7 @@ class _Plan:
             if right is None
             else _Outcome(True, repair_texts.RECOUNTED)
         )
-        outcomes |= dict.fromkeys(_OF_STATISTICS, of_statistics)
+        outcomes |= dict.fromkeys(OF_STATISTICS, of_statistics)
         outcomes[BLOCK_ROWS] = of_tags if do_tags_lie else of_statistics
         size = deleted = None
         for problem in problems:

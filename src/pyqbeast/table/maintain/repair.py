@@ -98,7 +98,7 @@ def _row(remedy: Remedy) -> tuple[str, str, str, str]:
 
 def repair(spark: SparkSession, path: str, *, dry_run: bool) -> RepairReport:
     """Heals the newest version of the table at a path; see `QbeastTable.repair`."""
-    seen = look_at(spark, path, "data")
+    seen = look_at(spark, path, "data", wants_statistics=True)
     plan = plan_for(seen, seen)
     report = RepairReport(without_secrets(path), dry_run, None, len(plan.changes), plan.healed, plan.left)
     if dry_run or not (plan.changes or plan.settings):

@@ -36,7 +36,7 @@ class Verified:
         stored: its revisions.
         files: its live files.
         report: for users.
-        statistics: the right ones, by path, of files whose own are wrong.
+        statistics: the right ones, by path, of files whose own are wrong, where somebody wants them.
         are_tags_compared: whether the tags of all files were compared with their rows.
     """
 
@@ -53,7 +53,14 @@ def verify(spark: SparkSession, path: str, level: str) -> VerifyReport:
     return look_at(spark, path, level).report
 
 
-def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = True) -> Verified:
+def look_at(
+    spark: SparkSession,
+    path: str,
+    level: str,
+    *,
+    asks_storage: bool = True,
+    wants_statistics: bool = False,
+) -> Verified:
     """The same, with all that was seen.
 
     Args:
@@ -62,6 +69,7 @@ def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = 
         level: how much is read.
         asks_storage: whether files are looked for, which takes long in a large table. Otherwise problems of files
             are not told rightly, and those of all files together, such as gaps in a tree, are.
+        wants_statistics: whether the right statistics of files are computed where their own are wrong.
     """
     check_level(level)
     log = existing(bridge.TableLog(spark, path), path)
@@ -77,7 +85,7 @@ def look_at(spark: SparkSession, path: str, level: str, *, asks_storage: bool = 
     table = LoggedTable(stored, log.names_in_files, log.prunable_revisions, entries, tags, on_disk, orphans)
     files, problems, notes = check_log(table)
     chosen = {"log": [], "sample": _sample(files), "data": files}[level]
-    contents = check_contents(spark, log, stored, chosen)
+    contents = check_contents(spark, log, stored, chosen, wants_statistics=wants_statistics)
     problems = list(dict.fromkeys([*problems, *contents.problems]))
     report = VerifyReport(
         level, len(files), tuple(problems), (*notes, *contents.notes), contents.files, contents.rows

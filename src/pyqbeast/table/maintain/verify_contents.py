@@ -36,13 +36,21 @@ from pyqbeast.core.otree.invariants import (
     check_rows,
     check_weights,
 )
-from pyqbeast.core.problems import READABLE, ROW_COUNT, STATISTICS_TEXT, VECTOR, VECTOR_ROWS, Problem
+from pyqbeast.core.problems import (
+    OF_STATISTICS,
+    READABLE,
+    ROW_COUNT,
+    STATISTICS_TEXT,
+    VECTOR,
+    VECTOR_ROWS,
+    Problem,
+)
 from pyqbeast.core.revisions.revision import Revision, RevisionSet
 from pyqbeast.deletion_vectors import file_checks
 from pyqbeast.delta_log.file_checks import bounded_columns
 from pyqbeast.table.coordinates import coordinates, quoted
 from pyqbeast.table.maintain.verify_parts import check_parts
-from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statistics
+from pyqbeast.table.maintain.verify_statistics import FileToRead, check_statistics, right_statistics
 from pyqbeast.verification.log_checks import VerifiedFile
 
 _log = logging.getLogger(__name__)
@@ -63,7 +71,7 @@ class Contents:
         problems: what the log says wrongly of them.
         files: how many could be read.
         rows: how many are stored in these.
-        statistics: the right ones, by path, of files whose own are wrong.
+        statistics: the right ones, by path, of files whose own are wrong, where somebody wants them.
         compared: the files whose tags were compared with their rows, by path; those without an index too.
         notes: what could not be looked at.
     """
@@ -77,9 +85,17 @@ class Contents:
 
 
 def check_contents(
-    spark: SparkSession, log: bridge.TableLog, stored: RevisionSet, files: Sequence[VerifiedFile]
+    spark: SparkSession,
+    log: bridge.TableLog,
+    stored: RevisionSet,
+    files: Sequence[VerifiedFile],
+    *,
+    wants_statistics: bool,
 ) -> Contents:
-    """Looks at every row of these files, those that deletion vectors hide too."""
+    """Looks at every row of these files, those that deletion vectors hide too.
+
+    Where the right statistics are wanted, live rows of files whose own are wrong are read once more.
+    """
     # A file that is in the log under two paths has a problem of its own.
     files = list({file.location: file for file in files if file.on_disk.size is not None}.values())
     if not files:
@@ -91,9 +107,10 @@ def check_contents(
     files, of_vectors = _check_vectors(spark, log, files, rows)
     problems += of_vectors
     _log.info("%s: comparing the statistics of %d files with their rows", log.path, len(files))
-    seen = check_statistics(reading, log, *_to_read(files, rows))
+    to_read, told = _to_read(files, rows)
+    of_statistics, live_counts = check_statistics(reading, log, to_read, told)
     for file in files:
-        in_file, live = rows[file.location], seen.live.get(file.path)
+        in_file, live = rows[file.location], live_counts.get(file.path)
         if file.logged.rows is not None and file.logged.rows != in_file:
             text = f"it has {in_file} rows, its statistics say {file.logged.rows}"
             problems.append(Problem(ROW_COUNT, file.path, "", text))
@@ -101,8 +118,15 @@ def check_contents(
             text = f"only {live} of its {in_file - file.hidden} rows can be read: its data is damaged"
             problems.append(Problem(READABLE, file.path, "", text))
     damaged = {problem.file for problem in problems if problem.rule == READABLE}
-    problems += [problem for problem in seen.problems if problem.file not in damaged]
+    problems += [problem for problem in of_statistics if problem.file not in damaged]
     whole = [file for file in files if file.path not in damaged]
+    statistics: dict[str, str] = {}
+    if wants_statistics:
+        seen = [*problems, *(problem for file in files for problem in file.problems)]
+        wrong = {problem.file for problem in seen if problem.rule in OF_STATISTICS} - damaged
+        again = [file for file in to_read if file.path in wrong]
+        _log.info("%s: computing the statistics of %d files", log.path, len(again))
+        statistics = right_statistics(reading, log, again)
     prunable, columns = log.prunable_revisions, log.schema.fieldNames()
     notes: list[str] = []
     compared = {f.path for f in whole if f.tags.revision_id == STAGING_REVISION or is_copy(f.tags.blocks)}
@@ -122,7 +146,7 @@ def check_contents(
             if number in prunable:
                 problems += check_parts(reading, log, stored.get(number), of_revision)
     stored_rows = sum(rows[file.location] for file in whole)
-    return Contents(problems, len(whole), stored_rows, seen.right, compared, notes)
+    return Contents(problems, len(whole), stored_rows, statistics, compared, notes)
 
 
 def _placed_otherwise(spark: SparkSession, revision: Revision) -> Iterator[str]:
@@ -165,7 +189,6 @@ def _to_read(
                 in_file,
                 file.hidden,
                 logged.statistics,
-                STATISTICS_TEXT in rules or logged.rows != in_file,
             )
         )
     return to_read, columns

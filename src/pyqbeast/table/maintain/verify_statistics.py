@@ -99,7 +99,6 @@ class FileToRead(NamedTuple):
         rows: stored in it.
         deleted: of them, by what is in its deletion vector.
         statistics: their JSON text in the log.
-        is_asked: whether the right ones are wanted, whatever these say.
     """
 
     path: str
@@ -108,21 +107,6 @@ class FileToRead(NamedTuple):
     rows: int
     deleted: int
     statistics: str | None
-    is_asked: bool
-
-
-class SeenStatistics(NamedTuple):
-    """What the live rows of files say of their statistics.
-
-    Attributes:
-        problems: where the log says otherwise.
-        right: what it should say, by path; of files with problems and of those that it was asked for.
-        live: how many rows could be read, by path.
-    """
-
-    problems: list[Problem]
-    right: dict[str, str]
-    live: dict[str, int]
 
 
 def check_statistics(
@@ -130,7 +114,7 @@ def check_statistics(
     log: bridge.TableLog,
     files: Sequence[FileToRead],
     columns: Collection[tuple[str, ...]],
-) -> SeenStatistics:
+) -> tuple[list[Problem], dict[str, int]]:
     """Compares the statistics of files with their live rows. One Spark job.
 
     Args:
@@ -138,39 +122,68 @@ def check_statistics(
         log: the version of the table.
         files: files that are there, with deletion vectors that can be read.
         columns: paths of columns, as statistics name them, whose bounds some statistics tell.
+
+    Returns:
+        where the log says otherwise; and how many rows could be read, by path.
     """
     if not files:
-        return SeenStatistics([], {}, {})
+        return [], {}
+    leaves = _leaves_of(log, columns)
+    # One text for all columns: a table may have hundreds, and each expression takes several calls to the JVM.
+    figures = ", ".join(["count(*) AS rows", *(text for leaf in leaves for text in leaf.figures())])
+    counted = _by_file(spark, log, files, F.expr(f"struct({figures}) AS seen")).select(
+        F.col(_inside(_LOCATION)).alias("location"), "seen.*"
+    )
+    compared = counted.join(F.broadcast(_stored(spark, files, leaves)), "location")
+    lies = F.expr(f"array_compact(array({', '.join(lie for leaf in leaves for lie in leaf.lies())})) AS lies")
+    found = compared.select("path", "rows", lies).collect()
+    return (
+        [Problem(BOUNDS, each["path"], "", lie) for each in found for lie in each["lies"]],
+        {file.path: 0 for file in files} | {each["path"]: each["rows"] for each in found},
+    )
+
+
+def right_statistics(
+    spark: SparkSession, log: bridge.TableLog, files: Sequence[FileToRead]
+) -> dict[str, str]:
+    """What the log should say of files that can be read, by path. One Spark job; the arguments as above."""
+    if not files:
+        return {}
+    texts = [leaf for leaf in _leaves_of(log) if leaf.is_text]
+    bounds = ", ".join(["count(*) AS rows", *(text for leaf in texts for text in leaf.figures())])
+    counted = _by_file(
+        spark, log, files, F.expr(f"struct({bounds}) AS seen"), file_statistics(log).alias("right")
+    ).select(F.col(_inside(_LOCATION)).alias("location"), "seen.*", "right")
+    known = counted.join(F.broadcast(_listed(spark, files)), "location")
+    found = known.select("path", _right(known, texts).alias("right")).collect()
+    return {each["path"]: each["right"] for each in found}
+
+
+def _by_file(
+    spark: SparkSession, log: bridge.TableLog, files: Sequence[FileToRead], *aggregates: Column
+) -> DataFrame:
+    """Aggregates over the live rows of each file, behind its location."""
     rows = live_rows(log, spark, {file.path: (file.size, file.deleted) for file in files})
     # Spark 4.0 reads no columns without a type; they hold nulls alone.
     unread = {field.name: F.lit(None) for field in log.schema if field.name not in rows.columns}
     rows = rows.withColumns(unread) if unread else rows
     # Delta's aggregate takes the names of the table, and statistics have names of their own.
-    stored = [bridge.field_in_statistics(field) for field in log.schema]
-    row = F.struct(*map(_as_in_statistics, log.schema, stored))
+    row = F.struct(*map(_as_in_statistics, log.schema, _stored_fields(log)))
     seen = rows.select("*", row.alias(_ROW), file_location(spark, F.input_file_name()).alias(_LOCATION))
-    leaves = [
-        _Leaf(number, path, kind, is_told=path in columns)
-        for number, (path, kind) in enumerate(_leaves(StructType(stored)))
+    return bridge.grouped(seen, [_inside(_LOCATION)], *aggregates)
+
+
+def _stored_fields(log: bridge.TableLog) -> list[StructField]:
+    """The columns of the table as statistics name them."""
+    return [bridge.field_in_statistics(field) for field in log.schema]
+
+
+def _leaves_of(log: bridge.TableLog, columns: Collection[tuple[str, ...]] | None = None) -> list[_Leaf]:
+    """All columns and fields; `columns` are those with bounds, `None` stands for all that may have some."""
+    return [
+        _Leaf(number, path, kind, is_told=columns is None or path in columns)
+        for number, (path, kind) in enumerate(_leaves(StructType(_stored_fields(log))))
     ]
-    # One text for all columns: a table may have hundreds, and each expression takes several calls to the JVM.
-    figures = ", ".join(["count(*) AS rows", *(text for leaf in leaves for text in leaf.figures())])
-    counted = bridge.grouped(
-        seen,
-        [_inside(_LOCATION)],
-        F.expr(f"struct({figures}) AS seen"),
-        file_statistics(log).alias("right"),
-    ).select(F.col(_inside(_LOCATION)).alias("location"), "seen.*", "right")
-    compared = counted.join(F.broadcast(_stored(spark, files, leaves)), "location")
-    lies = F.expr(f"array_compact(array({', '.join(lie for leaf in leaves for lie in leaf.lies())})) AS lies")
-    found = compared.select(
-        "path", "rows", "is_asked", lies, _right(compared, leaves).alias("right")
-    ).collect()
-    return SeenStatistics(
-        [Problem(BOUNDS, each["path"], "", lie) for each in found for lie in each["lies"]],
-        {each["path"]: each["right"] for each in found if each["lies"] or each["is_asked"]},
-        {file.path: 0 for file in files} | {each["path"]: each["rows"] for each in found},
-    )
 
 
 def _as_in_statistics(field: StructField, stored: StructField) -> Column:
@@ -180,20 +193,20 @@ def _as_in_statistics(field: StructField, stored: StructField) -> Column:
     return F.col(_inside(field.name)).cast(stored.dataType).alias(stored.name)
 
 
-def _right(compared: DataFrame, leaves: Sequence[_Leaf]) -> Column:
+def _right(counted: DataFrame, texts: Sequence[_Leaf]) -> Column:
     """The right statistics, as a text. Delta wants those of a file with deleted rows to count them too.
 
     A text that is no UTF-8 has no bound: JSON would hold another text. Moments are told in UTC, as by a write: offsets
     lack their seconds.
     """
-    right, held = F.col("right"), compared.schema["right"].dataType
-    for leaf in (each for each in leaves if each.is_text):
+    right, held = F.col("right"), counted.schema["right"].dataType
+    for leaf in texts:
         for part, seen in ((MIN_VALUES, leaf.low), (MAX_VALUES, leaf.high)):
             if _holds(held, part, *leaf.path):
                 bound = f"if(is_valid_utf8({seen}), {_inside('right', part, *leaf.path)}, null)"
                 right = right.withField(_inside(part, *leaf.path), F.expr(bound))
-    counted = right.withField(NUM_RECORDS, F.col("stored_rows")).withField(TIGHT_BOUNDS, F.lit(False))
-    of_all, of_live = (F.to_json(each, {"timeZone": "UTC"}) for each in (counted, right))
+    loose = right.withField(NUM_RECORDS, F.col("stored_rows")).withField(TIGHT_BOUNDS, F.lit(False))
+    of_all, of_live = (F.to_json(each, {"timeZone": "UTC"}) for each in (loose, right))
     return F.when(F.col("deleted") > 0, of_all).otherwise(of_live)
 
 
@@ -206,11 +219,14 @@ def _holds(data_type: DataType, *path: str) -> bool:
     return True
 
 
-def _stored(spark: SparkSession, files: Sequence[FileToRead], leaves: Sequence[_Leaf]) -> DataFrame:
+def _listed(spark: SparkSession, files: Sequence[FileToRead]) -> DataFrame:
     schema = StructType().add("path", "string").add("location", "string").add("size", "long")
     schema = schema.add("stored_rows", "long").add("deleted", "long").add("statistics", "string")
-    schema = schema.add("is_asked", "boolean")
-    frame = bridge.local_frame(spark, schema, [list(column) for column in zip(*files, strict=True)])
+    return bridge.local_frame(spark, schema, [list(column) for column in zip(*files, strict=True)])
+
+
+def _stored(spark: SparkSession, files: Sequence[FileToRead], leaves: Sequence[_Leaf]) -> DataFrame:
+    """What the log has of files, its statistics as a struct."""
     bounds = _nested({leaf.path: leaf.data_type for leaf in leaves if leaf.is_bounded})
     parts = {
         NUM_RECORDS: LongType(),
@@ -219,7 +235,8 @@ def _stored(spark: SparkSession, files: Sequence[FileToRead], leaves: Sequence[_
         MAX_VALUES: bounds,
         NULL_COUNT: _nested({leaf.path: LongType() for leaf in leaves}),
     }
-    return frame.withColumn(_STORED, F.from_json("statistics", _nested({(k,): v for k, v in parts.items()})))
+    read = F.from_json("statistics", _nested({(k,): v for k, v in parts.items()}))
+    return _listed(spark, files).withColumn(_STORED, read)
 
 
 def _nested(fields: Mapping[tuple[str, ...], DataType]) -> StructType:
