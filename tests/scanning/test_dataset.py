@@ -162,3 +162,23 @@ def test_times_that_are_stored_in_an_old_way(tmp_path):
     rows = pa.table({"id": [1], "at": pa.array([when], pa.timestamp("us", "UTC"))})
     scan = pyqbeast.scan(indexed_table(tmp_path, rows, use_deprecated_int96_timestamps=True))
     assert scan.to_dataset().to_table() == rows
+
+
+def test_a_filter_gives_no_nan_that_bounds_leave_out(tmp_path):
+    """delta-rs tells of 1 and 5 here, and gives its files no tags."""
+    rows = pa.table(
+        {"id": [1, 2, 3], "x": [1.0, math.nan, 5.0], "f": pa.array([1, math.nan, 5], pa.float32())}
+    )
+    entry = indexed_add(tmp_path / "a.parquet", rows)
+    del entry["add"]["tags"]
+    statistics = json.loads(entry["add"]["stats"])
+    for name in ("x", "f"):
+        statistics["minValues"][name], statistics["maxValues"][name] = 1, 5
+    entry["add"]["stats"] = json.dumps(statistics)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    for name in ("x", "f"):
+        assert scan.to_dataset().to_table(filter=pc.field(name) <= 5)["id"].to_pylist() == [1, 3]
+        found = scan.to_duckdb(duckdb.connect()).filter(f"{name} <= 5 OR id < 0").select("id").fetchall()
+        assert sorted(found) == [(1,), (3,)]
+    assert scan.to_dataset().count_rows(filter=pc.field("id") > 3) == 0

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import dataset as ds
 from pyarrow import fs as pafs
 
+from pyqbeast.core.format.file_tags import is_of_spark
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.live_file import LiveFile
@@ -88,9 +89,11 @@ class PlainFiles:
     def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:
         """Of some of them."""
         bounds = self._bounds(files, self._schema.names)
+        # Pyarrow takes a filter that holds between the bounds for true of all rows, also of a NaN outside of them.
+        guarantees = bounds.guarantees([is_of_spark(file.tags) for file in files])
         fragments = [
             self._format.make_fragment(self._location(file), self._arrow_system, known)
-            for file, known in zip(files, bounds.guarantees(), strict=True)
+            for file, known in zip(files, guarantees, strict=True)
         ]
         return ds.FileSystemDataset(fragments, self._schema, self._format, self._arrow_system)
 

@@ -91,16 +91,21 @@ class BoundsOfFiles:
             for name, stored in columns.items()
         }
 
-    def guarantees(self) -> list[pc.Expression]:
-        """For each file an expression that is true of all its rows."""
+    def guarantees(self, tell_nan: Sequence[bool] | None = None) -> list[pc.Expression]:
+        """For each file an expression that is true of all its rows.
+
+        Args:
+            tell_nan: which files have no bounds of a column that has a NaN. Of the floats of others, whose bounds may
+                leave a NaN out, nothing is said. None for all files.
+        """
         known: list[list[pc.Expression]] = [[] for _ in range(self.count)]
         for name, column in self.columns.items():
-            field = pc.field(name)
+            field, is_float = pc.field(name), pa.types.is_floating(self.schema.field(name).type)
             only_nulls, nulls = column.only_nulls.to_pylist(), column.nulls.to_pylist()
             for at, (low, high) in enumerate(zip(column.low, column.high, strict=True)):
                 if only_nulls[at]:
                     known[at].append(field.is_null())
-                elif low.is_valid:
+                elif low.is_valid and (not is_float or tell_nan is None or tell_nan[at]):
                     bounds = (field >= low, field <= high)
                     known[at] += [bound | field.is_null() for bound in bounds] if nulls[at] else bounds
         return [reduce(and_, parts) if parts else pc.scalar(True) for parts in known]
