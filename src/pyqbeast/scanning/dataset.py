@@ -72,7 +72,10 @@ class PlainFiles:
             return False
         with self._data.opened(file) as footer:
             is_plain = not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
-            return is_plain and (not self._floats or footer.metadata.created_by.startswith(_TELLS_NAN))
+            if not is_plain or self._predicate is None or not self._floats:
+                return is_plain
+            tells_nan = footer.metadata.created_by.startswith(_TELLS_NAN)
+            return tells_nan and not self._predicate.zero_groups(footer.metadata)
 
     @property
     def _floats(self) -> Collection[Sequence[str]]:

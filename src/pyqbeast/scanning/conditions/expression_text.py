@@ -16,6 +16,9 @@ _LEFT_OUT, _MAY_BE_NAN = re.compile(r"^\s*\.\.\.,?$", re.MULTILINE), re.compile(
 _POSITION = "FieldPath("
 #: A text among the values. Quotes in those of lists and patterns are not escaped, so that some texts are not found.
 _TEXT = re.compile(r'(?<=[ (=])"(?:[^"\\]|\\.)*"(?=[ ),\n])', re.DOTALL)
+_CALL = re.compile(r"(\w+)\(")
+#: What is called in expressions that take 0.0 and -0.0 for the same, with those words that name fields of structs.
+_TAKE_ZEROS_AS_ONE = {"invert", "is_null", "is_valid", "is_nan", "is_finite", "is_inf", "Nested", "Name"}
 #: What a comparison of a text comes to at the most: itself, a cast to a type with parentheses, and AND or OR.
 _CALLS_OF_COMPARISON = 4
 
@@ -29,6 +32,11 @@ def may_name_nan(expression: pc.Expression) -> bool:
     """Whether an expression may compare something with NaN. Somebody's text may have this word too."""
     text = _text_of(expression)
     return bool(_NAN.search(text) or (_LEFT_OUT.search(text) and _MAY_BE_NAN.search(text)))
+
+
+def may_tell_zeros(expression: pc.Expression) -> bool:
+    """Whether an expression may tell 0.0 from -0.0, as functions and lists of values do. Comparisons do not."""
+    return not _TAKE_ZEROS_AS_ONE.issuperset(_CALL.findall(_TEXT.sub("", _text_of(expression))))
 
 
 def names_position(expression: pc.Expression, names: list[str]) -> bool:

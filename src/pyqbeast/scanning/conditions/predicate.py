@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 from pyqbeast.core.once import once
@@ -14,11 +15,19 @@ from pyqbeast.scanning.conditions.column_types import unreadable_columns
 from pyqbeast.scanning.conditions.expression_text import (
     comparisons_in,
     may_name_nan,
+    may_tell_zeros,
     names_position,
     quoted,
     unnamed_in,
 )
-from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
+from pyqbeast.scanning.conditions.file_tests import (
+    FileTest,
+    all_of,
+    cases_of_nan,
+    cases_of_zero,
+    may_be_anywhere,
+    may_meet,
+)
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
 #: The name of a column, and those of fields inside it.
@@ -35,6 +44,7 @@ class Predicate:
         schema: the columns that `rows` needs.
         comparisons: for how many `rows` counts; of an expression of pyarrow's see `comparisons_in`.
         names_nan: whether `rows` may compare something with NaN.
+        tells_zeros: whether `rows` may be true of 0.0 and not of -0.0, or the other way round.
     """
 
     rows: pc.Expression
@@ -42,6 +52,7 @@ class Predicate:
     schema: pa.Schema
     comparisons: int
     names_nan: bool = False
+    tells_zeros: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
@@ -65,6 +76,27 @@ class Predicate:
         """
         return None if self.names_nan else cases_of_nan(self.rows, self.floats, self.schema)
 
+    @property
+    @once
+    def cases_of_zero(self) -> list[pc.Expression] | None:
+        """The ways in which some of its columns are zero while it may be true; None where nobody knows.
+
+        Parquet tells of zeros alone as values from -0.0 to 0.0, and pyarrow takes all of them for the least one, which
+        functions and lists tell from the other.
+        """
+        if not self.tells_zeros:
+            return []
+        return None if self.names_nan else cases_of_zero(self.rows, self.floats, self.schema)
+
+    def zero_groups(self, footer: pq.FileMetaData) -> set[int]:
+        """The row groups of a file in which all values of one of its floats are zero, and that it may be true of."""
+        if self.cases_of_zero == []:
+            return set()
+        paths = {".".join(path) for path in self.floats}
+        columns = [at for at in range(footer.num_columns) if footer.schema.column(at).path in paths]
+        told = ((number, footer.row_group(number)) for number in range(footer.num_row_groups))
+        return {number for number, group in told if any(_is_zero(group.column(at)) for at in columns)}
+
     @classmethod
     def of(cls, condition: pc.Expression | str, schema: pa.Schema) -> Predicate:
         """The predicate of a pyarrow expression, or of a text in a small part of SQL.
@@ -72,7 +104,7 @@ class Predicate:
         Raises InvalidInputError for a condition that does not fit the table's columns, and UnsupportedError for one on
         a column that a scan cannot read.
         """
-        names_nan = False
+        names_nan = tells_zeros = False
         if isinstance(condition, str):
             (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
@@ -83,7 +115,7 @@ class Predicate:
                     "comparisons: list values by isin, which counts as one"
                 )
             _refuse_positions(condition, schema)
-            names_nan = may_name_nan(condition)
+            names_nan, tells_zeros = may_name_nan(condition), may_tell_zeros(condition)
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
@@ -99,7 +131,7 @@ class Predicate:
         needed = pa.schema(
             [schema.field(name) for (name,) in _needed(rows, schema, [(name,) for name in schema.names])]
         )
-        return cls(rows, files, needed, comparisons, names_nan)
+        return cls(rows, files, needed, comparisons, names_nan, tells_zeros)
 
     def __and__(self, other: Predicate) -> Predicate:
         comparisons = self.comparisons + other.comparisons
@@ -111,7 +143,13 @@ class Predicate:
             pa.unify_schemas([self.schema, other.schema]),
             comparisons,
             self.names_nan or other.names_nan,
+            self.tells_zeros or other.tells_zeros,
         )
+
+
+def _is_zero(column: pq.ColumnChunkMetaData) -> bool:
+    statistics = column.statistics
+    return statistics is not None and statistics.has_min_max and statistics.min == statistics.max == 0
 
 
 def _refuse_positions(condition: pc.Expression, schema: pa.Schema) -> None:
