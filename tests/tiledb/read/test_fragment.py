@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pyqbeast.tiledb.cursor import u32, u64
 from pyqbeast.tiledb.format.footer import SLOT_SECTIONS, Footer
 from pyqbeast.tiledb.format.generic_tile import GenericTile
 from pyqbeast.tiledb.format.schema import ArraySchema
-from tests.tiledb.arrays import oracle
+from tests.tiledb.arrays import oracle, same_as_oracle
 
 CASES = [
     "sp2d_i32_nofilter",
@@ -107,6 +108,19 @@ def test_optional_sections_of_version_23(fragment):
     footer = Footer.parse(newer, "file", f.schema.dimension_fields, len(f.schema.attributes))
     assert footer.global_order == (1, 2, 3, 4)
     assert footer.file_sizes == f.footer.file_sizes
+
+
+def test_a_newer_library_writes_into_an_old_array(golden, tmp_path):
+    """In fragments of version 11 it leaves room for an offset that the version lacks."""
+    uri = str(tmp_path / "a")
+    shutil.copytree(golden("tiledb_old/lib2_7") / "st", uri)
+    before = tiledb.open_array(uri).read()
+    with oracle.open(uri, "w", timestamp=1000) as array:
+        array[["zzz"]] = np.array([0.25])
+    array = tiledb.open_array(uri)
+    assert array.fragments[-1].footer.version == 11
+    assert same_as_oracle(uri, "s")["v"] == [*before["v"].to_pylist(), 0.25]
+    assert tiledb.verify(array).ok
 
 
 def test_a_fragment_travels_to_another_process(fragment):

@@ -90,6 +90,9 @@ class Footer:
         statistics = cursor.u64("statistics offset") if version >= _FRAGMENT_STATISTICS_SINCE else None
         conditions = cursor.u64("conditions offset") if version >= _CONDITIONS_SINCE else None
         order = _optional_sections(cursor, len(dimensions)) if version >= _OPTIONAL_SINCE else ()
+        if version == _STATISTICS_SINCE and cursor.remaining == LENGTH_SIZE:
+            # Newer libraries that write this version leave room for the offset, though there is no such section.
+            cursor.u64("statistics offset")
         if cursor.remaining:
             raise cursor.error(f"{cursor.remaining} bytes more than expected", "footer")
         return cls(
