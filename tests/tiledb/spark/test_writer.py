@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from pyqbeast import tiledb
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, StorageError, TableNotFoundError
+from pyqbeast.core.errors import (
+    CommitConflictError,
+    InvalidInputError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 from pyqbeast.tiledb import Datatype, UncertainWriteError, attribute, create_array, write_array
 from pyqbeast.tiledb.spark.data_source import TileDBDataSource, register
 from tests.tiledb.arrays import one_dimension, oracle, same_as_oracle
@@ -161,6 +168,18 @@ def test_an_overwrite_deletes_nothing_that_it_has_not_seen(tmp_path):
     assert shown_to_all(uri) == [*OLD, 50]
     run(plan(uri, overwrite=True), NEW)
     assert shown_to_all(uri) == NEW
+
+
+@pytest.mark.parametrize("library", ["lib2_9", "lib2_10"])
+def test_old_arrays_are_not_overwritten(golden, tmp_path, library):
+    """A delete in format versions before 16 also takes what is written later, once libtiledb consolidates the array."""
+    uri = tmp_path / "a"
+    shutil.copytree(golden(f"tiledb_old/{library}") / "sp", uri)
+    before = files(uri)
+    with pytest.raises(UnsupportedError, match=r"overwriting cells of format version 1[34] is not supported"):
+        plan(uri, overwrite=True)
+    assert files(uri) == before
+    plan(uri)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

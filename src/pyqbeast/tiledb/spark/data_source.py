@@ -34,6 +34,7 @@ from pyqbeast.tiledb.spark.reader import ArrayReader
 from pyqbeast.tiledb.spark.types import spark_schema
 from pyqbeast.tiledb.spark.writer import ArrayWriter
 from pyqbeast.tiledb.storage.names import time_after
+from pyqbeast.tiledb.write.commit import refuse_old_version
 from pyqbeast.tiledb.write.create import plan_array
 
 T = TypeVar("T")
@@ -89,6 +90,7 @@ class TileDBDataSource(DataSource):
         held = [*array.folder.fragments, *array.folder.conditions]
         timestamp = time_after(held) if stated is None else stated
         if overwrite:
+            refuse_old_version(array)
             # The delete has to be later than all present cells, and the new cells later than the delete.
             timestamp = max([timestamp, 1, *(name.end + 2 for name in held)])
         return ArrayWriter(array, timestamp, replace=overwrite)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from pyqbeast.core.arguments import check_type
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError
+from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UncertainWriteError, UnsupportedError
 from pyqbeast.tiledb.cursor import u64
 from pyqbeast.tiledb.format.conditions import Operator, comparison_bytes
 from pyqbeast.tiledb.format.generic_tile import encode_generic_tile
@@ -17,6 +17,9 @@ from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.storage.folder import COMMITS, FRAGMENTS, ArrayFolder
 from pyqbeast.tiledb.storage.names import TimestampedName, no_fragment
 from pyqbeast.tiledb.storage.stores import Store
+
+#: Before this version fragments do not tell which deletes their cells have been through.
+_DELETES_SINCE = 16
 
 _CELLS_LANDED = "the cells are written"
 
@@ -44,6 +47,21 @@ def _fragments(store: Store, names: Iterable[str]) -> list[str]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidInputError(f"{store.uri}: the names of fragments come as a list, not {names!r}")
     return list(names)
+
+
+def refuse_old_version(array: Array) -> None:
+    """Check that cells of an array can be deleted: of earlier versions libtiledb refuses it too.
+
+    Where it consolidates such an array, it forgets which cells are later than a delete, and all of them are gone.
+
+    Raises:
+        UnsupportedError: the array is of an earlier version.
+    """
+    version = array.schema.version
+    if version < _DELETES_SINCE:
+        raise UnsupportedError(
+            f"{array.uri}: overwriting cells of format version {version} is not supported; write into a new array"
+        )
 
 
 def replace_cells(array: Array, names: Sequence[str], timestamp: int) -> None:
