@@ -11,11 +11,18 @@ import numpy.typing as npt
 from pyqbeast.tiledb.cursor import Bytes, Cursor, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
+from pyqbeast.tiledb.filters.checks import Md5, Sha256
+from pyqbeast.tiledb.filters.compress import Bzip2, Lz4, Zstd
+from pyqbeast.tiledb.filters.noop import NoOp
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline, decode_chunk, encode_chunk
+from pyqbeast.tiledb.filters.shuffle import ByteShuffle, Xor
 from pyqbeast.tiledb.filters.text import decode_text, encode_text
 
 #: What the parts inside a chunk may come to beside the chunk itself: window records outgrow their values.
 _PART_RATIO, _PART_SLACK = 16, 1 << 20
+
+#: The filters that give an empty chunk back, here and in libtiledb.
+_TAKING_NO_BYTES = (NoOp, Zstd, Lz4, Bzip2, ByteShuffle, Xor, Md5, Sha256)
 
 #: Original size, filtered size and metadata size of a chunk.
 _CHUNK = struct.Struct("<III")
@@ -115,9 +122,12 @@ def _fixed_cuts(size: int, pipeline: FilterPipeline, context: ChunkContext) -> l
 def _cell_cuts(offsets: npt.NDArray[np.int64], pipeline: FilterPipeline) -> list[int]:
     """Chunk ends at cell ends: the last one within the limit, or one cell where it alone is longer.
 
-    Cells without any bytes make no chunk: several filters, libtiledb's too, cannot read an empty one.
+    Cells without any bytes make an empty chunk: some libraries of TileDB, such as 2.16, die of a tile without chunks.
+    Where there are filters that cannot read an empty one, libtiledb's too, they make none.
     """
     cuts, size, start = [], int(offsets[-1]), 0
+    if not size and all(isinstance(step, _TAKING_NO_BYTES) for step in pipeline.filters):
+        return [0]
     while start < size:
         fitting = int(offsets[np.searchsorted(offsets, start + pipeline.max_chunk_size, side="right") - 1])
         if fitting <= start:
