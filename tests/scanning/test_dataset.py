@@ -215,3 +215,19 @@ def test_zeros_alone_lie_in_no_bounds(of_zeros, condition, monkeypatch):
     narrowed = pyqbeast.scan(of_zeros).where(condition)
     assert narrowed.to_arrow()["id"].to_pylist() == expected
     assert narrowed.to_dataset().to_table()["id"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [X / (Y + 1) > 0.9, pc.scalar(1.0) / X > 0.1, pc.ln_checked(X) > 1, X.cast(pa.int64()) > 3],
+    ids=str,
+)
+def test_a_condition_that_fails_for_values_that_are_not_there(tmp_path, condition, monkeypatch):
+    """Zeros and NaN are looked for apart from other values, also where there are none."""
+    monkeypatch.setattr(of_dataset, "_TELLS_NAN", "parquet-cpp")
+    values = [float(number) for number in range(1, 31)]
+    rows = pa.table({"id": range(30), "x": values, "y": values})
+    narrowed = pyqbeast.scan(indexed_table(tmp_path, rows, row_group_size=10)).where(condition)
+    expected = rows.filter(condition)["id"].to_pylist()
+    assert narrowed.to_arrow()["id"].to_pylist() == expected
+    assert narrowed.to_dataset().to_table()["id"].to_pylist() == expected

@@ -136,17 +136,14 @@ class DataFiles:
         footer = pa.BufferOutputStream()
         parquet.metadata.write_metadata_file(footer)
         kind, file = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us"), footer.getvalue()
-        zeros = predicate.zero_groups(parquet.metadata)
-        kept = zeros if predicate.cases_of_zero is None else set()
-        cases = [(known, {*every}) for known in (None, *predicate.cases_of_nan)]
-        cases += [(known, zeros) for known in predicate.cases_of_zero or [] if zeros]
-        for known, among in cases:
+        kept = predicate.zero_groups(parquet.metadata)
+        for known in (None, *predicate.cases_of_nan):
             fragment = kind.make_fragment(file, partition_expression=known)
             try:
                 groups = fragment.subset(predicate.rows, schema=stored).row_groups
             except pa.ArrowInvalid:
                 return every  # the condition fails for a bound
-            kept |= among.intersection(group.id for group in groups)
+            kept |= {group.id for group in groups}
         return sorted(kept)
 
     def _rows(self, file: LiveFile, parquet: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
-from itertools import combinations, product
+from itertools import combinations
 from operator import and_
 from typing import Any
 
@@ -73,7 +73,10 @@ def may_be_anywhere(bounds: BoundsOfFiles) -> pa.BooleanArray:
 def cases_of_nan(
     condition: pc.Expression, floats: Mapping[tuple[str, ...], pa.DataType], schema: pa.Schema
 ) -> list[pc.Expression] | None:
-    """The ways in which some floats, named by paths, are NaN while an expression may be true; None for too many."""
+    """The ways in which some floats, named by paths, are NaN while an expression may be true.
+
+    None for too many floats, and where the expression fails for a NaN.
+    """
     if len(floats) > _MOST_FLOATS:
         return None
     are_nan = [pc.field(*path) == pa.scalar(math.nan, kind) for path, kind in floats.items()]
@@ -82,28 +85,10 @@ def cases_of_nan(
         for count in range(1, len(are_nan) + 1)
         for chosen in combinations(are_nan, count)
     ]
-    return [cases[number] for number in sorted(_kept(condition, cases, schema))] if cases else []
-
-
-def cases_of_zero(
-    condition: pc.Expression, floats: Mapping[tuple[str, ...], pa.DataType], schema: pa.Schema
-) -> list[pc.Expression] | None:
-    """The ways in which some floats are 0.0 or -0.0, and others NaN or anything, while an expression may be true.
-
-    None for too many floats.
-    """
-    if len(floats) > _MOST_FLOATS:
+    try:
+        return [cases[number] for number in sorted(_kept(condition, cases, schema))] if cases else []
+    except pa.ArrowException:
         return None
-    odd = (math.nan, 0.0, -0.0)
-    choices = [
-        [None, *(pc.field(*path) == pa.scalar(each, kind) for each in odd)] for path, kind in floats.items()
-    ]
-    cases = [
-        reduce(and_, (one for one in chosen if one is not None))
-        for chosen in product(*choices)
-        if any(one is choice for one, of in zip(chosen, choices, strict=True) for choice in of[2:])
-    ]
-    return [cases[number] for number in sorted(_kept(condition, cases, schema))] if cases else []
 
 
 def _all(tests: Sequence[FileTest], bounds: BoundsOfFiles) -> pa.BooleanArray:

@@ -20,14 +20,7 @@ from pyqbeast.scanning.conditions.expression_text import (
     quoted,
     unnamed_in,
 )
-from pyqbeast.scanning.conditions.file_tests import (
-    FileTest,
-    all_of,
-    cases_of_nan,
-    cases_of_zero,
-    may_be_anywhere,
-    may_meet,
-)
+from pyqbeast.scanning.conditions.file_tests import FileTest, all_of, cases_of_nan, may_be_anywhere, may_meet
 from pyqbeast.scanning.conditions.sql_text import MOST_COMPARISONS, conditions_of_text
 
 #: The name of a column, and those of fields inside it.
@@ -76,21 +69,13 @@ class Predicate:
         """
         return None if self.names_nan else cases_of_nan(self.rows, self.floats, self.schema)
 
-    @property
-    @once
-    def cases_of_zero(self) -> list[pc.Expression] | None:
-        """The ways in which some of its columns are zero while it may be true; None where nobody knows.
+    def zero_groups(self, footer: pq.FileMetaData) -> set[int]:
+        """The row groups of a file that Parquet's statistics must not leave out: one of the floats is zero in all rows.
 
-        Parquet tells of zeros alone as values from -0.0 to 0.0, and pyarrow takes all of them for the least one, which
+        Parquet tells of these as values from -0.0 to 0.0, and pyarrow takes all of them for the least one, which
         functions and lists tell from the other.
         """
         if not self.tells_zeros:
-            return []
-        return None if self.names_nan else cases_of_zero(self.rows, self.floats, self.schema)
-
-    def zero_groups(self, footer: pq.FileMetaData) -> set[int]:
-        """The row groups of a file in which all values of one of its floats are zero, and that it may be true of."""
-        if self.cases_of_zero == []:
             return set()
         paths = {".".join(path) for path in self.floats}
         columns = [at for at in range(footer.num_columns) if footer.schema.column(at).path in paths]
