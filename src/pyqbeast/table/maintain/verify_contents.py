@@ -126,7 +126,7 @@ def check_contents(
         wrong = {problem.file for problem in seen if problem.rule in OF_STATISTICS} - damaged
         again = [file for file in to_read if file.path in wrong]
         _log.info("%s: computing the statistics of %d files", log.path, len(again))
-        statistics = right_statistics(reading, log, again)
+        statistics = right_statistics(reading, log, again, live_counts)
     prunable, columns = log.prunable_revisions, log.schema.fieldNames()
     notes: list[str] = []
     compared = {f.path for f in whole if f.tags.revision_id == STAGING_REVISION or is_copy(f.tags.blocks)}

@@ -144,9 +144,12 @@ def check_statistics(
 
 
 def right_statistics(
-    spark: SparkSession, log: bridge.TableLog, files: Sequence[FileToRead]
+    spark: SparkSession, log: bridge.TableLog, files: Sequence[FileToRead], live: Mapping[str, int]
 ) -> dict[str, str]:
-    """What the log should say of files that can be read, by path. One Spark job; the arguments as above."""
+    """What the log should say of files that can be read, by path. One Spark job.
+
+    The arguments are as above; `live` has the rows of each file that could be read before.
+    """
     if not files:
         return {}
     texts = [leaf for leaf in _leaves_of(log) if leaf.is_text]
@@ -155,8 +158,9 @@ def right_statistics(
         spark, log, files, F.expr(f"struct({bounds}) AS seen"), file_statistics(log).alias("right")
     ).select(F.col(_inside(_LOCATION)).alias("location"), "seen.*", "right")
     known = counted.join(F.broadcast(_listed(spark, files)), "location")
-    found = known.select("path", _right(known, texts).alias("right")).collect()
-    return {each["path"]: each["right"] for each in found}
+    found = known.select("path", "rows", _right(known, texts).alias("right")).collect()
+    # A file of which less can be read now is left as it is: the session goes on after an error of the storage.
+    return {each["path"]: each["right"] for each in found if each["rows"] == live[each["path"]]}
 
 
 def _by_file(
