@@ -20,9 +20,8 @@ from hypothesis.stateful import (
 )
 
 from tests.fuzz import creation
-from tests.fuzz.cases import carry_out
+from tests.fuzz.cases import OPERATIONS, carry_out
 from tests.fuzz.judge import NoTableError
-from tests.fuzz.operations import OPERATIONS
 from tests.fuzz.settings import QUICK
 from tests.fuzz.shapes import random_shape
 from tests.fuzz.twin import Pair

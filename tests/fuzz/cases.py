@@ -15,14 +15,20 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.fuzz import checks, creation, scans
+from tests.fuzz import alterations, checks, creation, scans, upkeep, writes
+from tests.fuzz.choices import check_choice
 from tests.fuzz.estimates import check_estimates
 from tests.fuzz.judge import NoTableError, do
-from tests.fuzz.operations import random_operation
 from tests.fuzz.settings import random_settings
 from tests.fuzz.shapes import random_shape
 from tests.fuzz.twin import FoundError, Operation, Pair
 
+#: Function that makes an operation of what the tables are by now, and how often it is drawn.
+OPERATIONS: dict[Callable[[Pair, random.Random], Operation], int] = {
+    **writes.OPERATIONS,
+    **upkeep.OPERATIONS,
+    **alterations.OPERATIONS,
+}
 #: How the steps after which the tables were compared are counted, beside the samples.
 COMPARED = "steps compared"
 
@@ -113,7 +119,8 @@ def _of_error(text: str) -> str:
 def _run_step(pair: Pair, case: Case, number: int, outcome: Outcome, say: Callable[[str], None]) -> None:
     rng = random.Random(f"{case.seed} step {number}")
     settings = random_settings(rng) if number else {}
-    operation = creation.create(pair, rng) if number == 0 else random_operation(pair, rng)
+    make = creation.create if number == 0 else rng.choices([*OPERATIONS], [*OPERATIONS.values()])[0]
+    operation = make(pair, rng)
     say(f"{number}: {operation.text}" + (f"  under {settings}" if settings else ""))
     carry_out(pair, operation, settings, rng, outcome.refusals, say)
 
@@ -139,6 +146,8 @@ def carry_out(
     if is_first and not is_done:
         raise NoTableError
     checks.compare(pair, rng)
+    if rng.random() < 0.5:
+        check_choice(pair, rng)
     scans.check_scan(pair, rng)
     checks.check_index(pair)
     pair.samples[COMPARED] += 1
