@@ -258,7 +258,7 @@ def test_nulls_where_the_schema_says_that_there_are_none(tmp_path):
     number, moments = attribute("a", Datatype.INT64, nullable=True), Datatype.DATETIME_US
     pair = attribute("l", moments, cell_val_num=2)
     create_array(uri, one_dimension(number, attribute("t", moments), pair))
-    moment, nothing = datetime.datetime(2020, 1, 1), np.datetime64("NaT")
+    moment, nothing = datetime.datetime(2020, 1, 1), np.datetime64("NaT", "us")
     with oracle.open(uri, "w") as array:
         array[[1, 2]] = {
             "a": pa.array([7, None]),
