@@ -172,14 +172,14 @@ def test_a_pipeline_keeps_its_tables_indexed(remote, tmp_path):
         command = [sys.executable, "-m", "pyspark.pipelines.cli", "run"]
         run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
-        for name, condition in (("large_visits", "y >= 500"), ("all_visits", "true")):
-            kept, expected = remote.table(name), remote.table("visits").where(condition).count()
-            assert kept.where(condition).count() == kept.count() == expected
-            (indexed,) = remote.sql(f"SELECT element_count FROM qbeast_metrics('{name}')").collect()
-            assert indexed.element_count == expected
-            sample = kept.sample(0.2)
-            assert not re.search(r"\bSample\b", sample._explain_string())
-            assert 0 < sample.count() < expected
+    for name, condition in (("large_visits", "y >= 500"), ("all_visits", "true")):
+        kept, expected = remote.table(name), remote.table("visits").where(condition).count()
+        assert kept.where(condition).count() == kept.count() == expected
+        (indexed,) = remote.sql(f"SELECT element_count FROM qbeast_metrics('{name}')").collect()
+        assert indexed.element_count == expected
+        sample = kept.sample(0.2)
+        assert not re.search(r"\bSample\b", sample._explain_string())
+        assert 0 < sample.count() < expected
 
 
 def test_a_client_reads_an_array_once_it_knows_the_format(remote, tmp_path):
