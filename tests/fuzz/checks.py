@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from pyqbeast.bridge import TableLog
 from tests.fuzz.conditions import random_condition
 from tests.fuzz.shapes import KEY
-from tests.fuzz.twin import FoundError, Pair
+from tests.fuzz.twin import FoundError, Pair, plan_of
 from tests.fuzz.values import is_leaf, quoted
 from tests.spark_session import under
 
@@ -88,7 +88,7 @@ def _samples(pair: Pair, ours: DataFrame, rng: random.Random) -> list[Part]:
     parts = []
     for fraction in rng.sample(_FRACTIONS, 2):
         sample = ours.sample(fraction=fraction)
-        plan = _plan(sample)
+        plan = plan_of(sample)
         bounds = _BOUND.findall(plan)
         pair.samples["pruned" if bounds and "Sample" not in plan else "left to Spark"] += 1
         if bounds and "Sample" not in plan:
@@ -166,7 +166,7 @@ def _compare_parts(
         if mine != right:
             lost, gained = (right - mine).total(), (mine - right).total()
             text = f"{condition}: {lost} rows of {right.total()} are missing, {gained} are too many"
-            raise FoundError(f"{kind}\n{text}\n{_plan(frame)}")
+            raise FoundError(f"{kind}\n{text}\n{plan_of(frame)}")
 
 
 def _compare_extremes(pair: Pair, schema: T.StructType) -> None:
@@ -191,10 +191,6 @@ def _compare_extremes(pair: Pair, schema: T.StructType) -> None:
     wrong = [f"{a}: {b} instead of {c}" for a, b, c in zip(asked, *answers, strict=True) if b != c]
     if wrong:
         raise FoundError("minima and maxima\n" + "\n".join(wrong))
-
-
-def _plan(frame: DataFrame) -> str:
-    return str(frame._jdf.queryExecution().optimizedPlan().toString())
 
 
 def difference(ours: DataFrame, twin: DataFrame) -> str:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import random
 
-from tests.fuzz.shapes import KEY
-from tests.fuzz.twin import FoundError, Pair
+from tests.fuzz.twin import FoundError, Pair, plan_of
 
-#: What the texts below name: the table; a few of its keys, some of them twice; and which rows of both belong together.
+#: What the texts below name: a few keys of the table, some of them twice; and which rows of both belong together.
 _FEW = "(SELECT id % 40 AS key, id AS number FROM range(60)) f"
-_ON = f"f.key = t.{KEY}"
+_ON = "f.key = t.k"
 #: What a sample is taken of.
 SAMPLED = (
     "SELECT *, (SELECT max(number) FROM {few} WHERE {on}) AS other FROM {t}",
@@ -75,8 +74,7 @@ def check_choice(pair: Pair, rng: random.Random) -> None:
     sampled = f"({text}) TABLESAMPLE (50 PERCENT) REPEATABLE (7)"
     chosen = {}
     for asked in ASKED:
-        frame = pair.spark.sql(asked.format(sampled, few=_FEW))
-        chosen[asked] = choice_of(frame._jdf.queryExecution().optimizedPlan().toString())
+        chosen[asked] = choice_of(plan_of(pair.spark.sql(asked.format(sampled, few=_FEW))))
     if len({*chosen.values()} - {None}) > 1:
         told = "\n".join(f"  {choice}: {asked}" for asked, choice in chosen.items())
         raise FoundError(f"a choice of two samples\n{text}\n{told}")

@@ -18,7 +18,7 @@ from pyqbeast import Scan, UnsupportedError
 from pyqbeast.approximate.estimate.rounding import MORE_PLACES
 from pyqbeast.verification.without_spark import verify_log
 from tests.fuzz.shapes import KEY
-from tests.fuzz.twin import FoundError, Pair
+from tests.fuzz.twin import FoundError, Pair, plan_of
 from tests.fuzz.values import quoted
 from tests.spark_session import under
 
@@ -136,7 +136,7 @@ def _is_near(found: float | None, value: float | None, largest: float | None, ro
 
 def _check_sample(pair: Pair, scan: Scan, ours: DataFrame, fraction: float, conditions: list[str]) -> None:
     sample = ours.sample(fraction=fraction)
-    plan = str(sample._jdf.queryExecution().optimizedPlan().toString())
+    plan = plan_of(sample)
     try:
         sampled = scan.sample(fraction)
     except UnsupportedError as error:

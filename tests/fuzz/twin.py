@@ -126,6 +126,11 @@ class Pair:
         return self.spark.range(first, first + rows, 1, rng.randint(1, 3)).selectExpr(*columns)
 
 
+def plan_of(frame: DataFrame) -> str:
+    """What Spark has made of a query before it looks for ways to run it."""
+    return str(frame._jdf.queryExecution().optimizedPlan().toString())
+
+
 @dataclass
 class Operation:
     """Something to do to both tables, each in its own way. `text` tells a person what."""

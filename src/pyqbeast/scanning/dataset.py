@@ -72,21 +72,17 @@ class PlainFiles:
             return False
         with self._data.opened(file) as footer:
             is_plain = not has_old_calendar(footer.metadata) and self._fits(footer.schema_arrow)
-            if not is_plain or self._predicate is None or not self._floats:
+            if not is_plain or self._predicate is None or not self._predicate.floats:
                 return is_plain
             tells_nan = footer.metadata.created_by.startswith(_TELLS_NAN)
             return tells_nan and not self._predicate.zero_groups(footer.metadata)
-
-    @property
-    def _floats(self) -> Collection[Sequence[str]]:
-        return self._predicate.floats if self._predicate else ()
 
     def _are_bounds_whole(self, file: LiveFile) -> bool:
         """Whether every value that the condition looks at lies in the bounds that the log tells, as no NaN does."""
         if self._predicate is None:
             return True
         # Bounds of a struct, which hold its fields, are none to `BoundsOfFiles`.
-        known = self._bounds([file], {path[0] for path in self._floats}).columns.values()
+        known = self._bounds([file], {path[0] for path in self._predicate.floats}).columns.values()
         return self._predicate.cases_of_nan == [] and not any(column.low.null_count for column in known)
 
     def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:

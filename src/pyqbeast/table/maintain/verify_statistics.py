@@ -129,11 +129,7 @@ def check_statistics(
     if not files:
         return [], {}
     leaves = _leaves_of(log, columns)
-    # One text for all columns: a table may have hundreds, and each expression takes several calls to the JVM.
-    figures = ", ".join(["count(*) AS rows", *(text for leaf in leaves for text in leaf.figures())])
-    counted = _by_file(spark, log, files, F.expr(f"struct({figures}) AS seen")).select(
-        F.col(_inside(_LOCATION)).alias("location"), "seen.*"
-    )
+    counted = _by_file(spark, log, files, leaves)
     compared = counted.join(F.broadcast(_stored(spark, files, leaves)), "location")
     lies = F.expr(f"array_compact(array({', '.join(lie for leaf in leaves for lie in leaf.lies())})) AS lies")
     found = compared.select("path", "rows", lies).collect()
@@ -153,10 +149,7 @@ def right_statistics(
     if not files:
         return {}
     texts = [leaf for leaf in _leaves_of(log) if leaf.is_text]
-    bounds = ", ".join(["count(*) AS rows", *(text for leaf in texts for text in leaf.figures())])
-    counted = _by_file(
-        spark, log, files, F.expr(f"struct({bounds}) AS seen"), file_statistics(log).alias("right")
-    ).select(F.col(_inside(_LOCATION)).alias("location"), "seen.*", "right")
+    counted = _by_file(spark, log, files, texts, right=file_statistics(log))
     known = counted.join(F.broadcast(_listed(spark, files)), "location")
     found = known.select("path", "rows", _right(known, texts).alias("right")).collect()
     # A file of which less can be read now is left as it is: the session goes on after an error of the storage.
@@ -164,9 +157,13 @@ def right_statistics(
 
 
 def _by_file(
-    spark: SparkSession, log: bridge.TableLog, files: Sequence[FileToRead], *aggregates: Column
+    spark: SparkSession,
+    log: bridge.TableLog,
+    files: Sequence[FileToRead],
+    leaves: Sequence[_Leaf],
+    **others: Column,
 ) -> DataFrame:
-    """Aggregates over the live rows of each file, behind its location."""
+    """The live `rows` of each file, the figures of these columns, and other aggregates, behind its `location`."""
     rows = live_rows(log, spark, {file.path: (file.size, file.deleted) for file in files})
     # Spark 4.0 reads no columns without a type; they hold nulls alone.
     unread = {field.name: F.lit(None) for field in log.schema if field.name not in rows.columns}
@@ -174,7 +171,11 @@ def _by_file(
     # Delta's aggregate takes the names of the table, and statistics have names of their own.
     row = F.struct(*map(_as_in_statistics, log.schema, _stored_fields(log)))
     seen = rows.select("*", row.alias(_ROW), file_location(spark, F.input_file_name()).alias(_LOCATION))
-    return bridge.grouped(seen, [_inside(_LOCATION)], *aggregates)
+    # One text for all columns: a table may have hundreds, and each expression takes several calls to the JVM.
+    figures = ", ".join(["count(*) AS rows", *(text for leaf in leaves for text in leaf.figures())])
+    named = (aggregate.alias(name) for name, aggregate in others.items())
+    counted = bridge.grouped(seen, [_inside(_LOCATION)], F.expr(f"struct({figures}) AS seen"), *named)
+    return counted.select(F.col(_inside(_LOCATION)).alias("location"), "seen.*", *others)
 
 
 def _stored_fields(log: bridge.TableLog) -> list[StructField]:
