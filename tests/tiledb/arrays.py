@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +34,14 @@ def one_dimension(*attributes, capacity=130, domain=(0, 999_999), **options):
     return ArraySchema(
         (dimension("x", Datatype.INT64, domain, 1000),), attributes, capacity=capacity, **options
     )
+
+
+@contextlib.contextmanager
+def evolving(uri):
+    """Changes of an array's schema that libtiledb makes at the end."""
+    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
+    yield change
+    change.array_evolve(uri)
 
 
 def sorted_array(uri, tiles=100, per_tile=1000):

@@ -21,7 +21,7 @@ from pyqbeast.tiledb import (
     write_array,
     write_dense,
 )
-from tests.tiledb.arrays import consolidate, one_dimension, oracle, same_as_oracle
+from tests.tiledb.arrays import consolidate, evolving, one_dimension, oracle, same_as_oracle
 
 
 @pytest.fixture
@@ -143,10 +143,9 @@ def test_a_delete_by_a_column_that_a_fragment_lacks_takes_all_its_cells(tmp_path
     uri = str(tmp_path / "a")
     create_array(uri, one_dimension(attribute("v", Datatype.INT32)), timestamp=10)
     write_array(uri, pa.table({"x": [1, 2], "v": pa.array([1, 2], pa.int32())}), timestamp=20)
-    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
-    change.timestamp(30)
-    change.add_attribute(oracle.Attr("n", dtype=np.int32))
-    change.array_evolve(uri)
+    with evolving(uri) as change:
+        change.timestamp(30)
+        change.add_attribute(oracle.Attr("n", dtype=np.int32))
     write_array(uri, pa.table({"x": [3, 4], "v": [3, 4], "n": [5, 6]}), timestamp=40)
     with oracle.open(uri, "d", timestamp=50) as array:
         array.query(cond=condition).submit()
@@ -201,11 +200,10 @@ def test_attributes_come_and_go(tmp_path):
         uri, one_dimension(attribute("a", Datatype.INT32), attribute("b", Datatype.INT32)), timestamp=1
     )
     write_array(uri, pa.table({"x": [1, 2], "a": [1, 2], "b": [3, 4]}), timestamp=10)
-    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
-    change.add_attribute(oracle.Attr("c", dtype=np.float64, nullable=True))
-    change.drop_attribute("b")
-    change.timestamp(20)
-    change.array_evolve(uri)
+    with evolving(uri) as change:
+        change.add_attribute(oracle.Attr("c", dtype=np.float64, nullable=True))
+        change.drop_attribute("b")
+        change.timestamp(20)
     write_array(uri, pa.table({"x": [3], "a": [5], "c": [0.5]}), timestamp=30)
     assert tiledb.open_array(uri).read().to_pydict() == {
         "x": [1, 2, 3],
@@ -242,9 +240,8 @@ def test_a_dimension_without_tiles_when_the_schema_changes(tmp_path, kind, domai
         cells = pa.table({"x": cells["x"].cast(pa.int32()).cast(pa.date32())})
     cells = cells.append_column("v", pa.array(range(cells.num_rows), pa.int32()))
     write_array(uri, cells, timestamp=1)
-    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
-    change.add_attribute(oracle.Attr("w", dtype=np.int64))
-    change.array_evolve(uri)
+    with evolving(uri) as change:
+        change.add_attribute(oracle.Attr("w", dtype=np.int64))
     for column in ("x", "v"):
         assert tiledb.open_array(uri).read()[column].to_pylist() == cells[column].to_pylist()
     write_array(uri, cells.append_column("w", pa.array([7] * cells.num_rows)))
@@ -270,9 +267,8 @@ def test_an_attribute_of_another_type_than_it_was_written_with(tmp_path, sparse)
         lambda evolution: evolution.drop_attribute("b"),
         lambda evolution: evolution.add_attribute(oracle.Attr("b", dtype="datetime64[ns]")),
     ):
-        evolution = oracle.ArraySchemaEvolution(oracle.default_ctx())
-        change(evolution)
-        evolution.array_evolve(uri)
+        with evolving(uri) as evolution:
+            change(evolution)
     with pytest.raises(UnsupportedError, match="'b' has changed its type"):
         tiledb.open_array(uri).read()
     assert tiledb.open_array(uri).read(["a"])["a"].to_pylist() == [0, 1, 2, 3]
@@ -295,9 +291,8 @@ def test_an_attribute_that_takes_no_nulls_any_more(tmp_path, sparse, kind):
         lambda evolution: evolution.drop_attribute("v"),
         lambda evolution: evolution.add_attribute(oracle.Attr("v", **v)),
     ):
-        evolution = oracle.ArraySchemaEvolution(oracle.default_ctx())
-        change(evolution)
-        evolution.array_evolve(uri)
+        with evolving(uri) as evolution:
+            change(evolution)
     found = tiledb.open_array(uri).read(["v"])
     assert not found.schema.field("v").nullable
     assert found["v"].to_pylist() == ([7, 0] if kind is np.int32 else ["7", ""])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyqbeast import tiledb
-from tests.tiledb.arrays import consolidate, oracle
+from tests.tiledb.arrays import consolidate, evolving, oracle
 
 
 @pytest.mark.slow
@@ -90,9 +90,8 @@ def test_deletes_by_a_column_that_a_fragment_lacks(tmp_path, condition):
     oracle.Array.create(uri, oracle.ArraySchema(domain, [oracle.Attr("v", dtype=np.int64)], sparse=True))
     with oracle.open(uri, "w") as array:
         array[np.arange(10)] = np.arange(10)
-    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
-    change.add_attribute(oracle.Attr("n", dtype=np.int64))
-    change.array_evolve(uri)
+    with evolving(uri) as change:
+        change.add_attribute(oracle.Attr("n", dtype=np.int64))
     with oracle.open(uri, "d") as array:
         array.query(cond=condition).submit()
     with oracle.open(uri) as array:

@@ -18,7 +18,7 @@ from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_ar
 from pyqbeast.tiledb.filters import FloatScale
 from pyqbeast.tiledb.read.predicate import Predicate
 from pyqbeast.tiledb.read.prune import tiles_matching
-from tests.tiledb.arrays import golden_arrays, one_dimension, oracle, sorted_array
+from tests.tiledb.arrays import evolving, golden_arrays, one_dimension, oracle, sorted_array
 
 OPERATORS = ["<", "<=", ">", ">=", "==", "!=", "in", "is null", "is not null"]
 
@@ -179,10 +179,9 @@ def test_values_under_former_nulls_are_found(tmp_path):
         ),
     ]
     for timestamp, change in enumerate(changes, made + 1):
-        evolution = oracle.ArraySchemaEvolution(oracle.Ctx())
-        change(evolution)
-        evolution.timestamp(timestamp)
-        evolution.array_evolve(uri)
+        with evolving(uri) as evolution:
+            change(evolution)
+            evolution.timestamp(timestamp)
     array = tiledb.open_array(uri, made + 2)
     for name in ("n", "t"):
         column = array.read()[name]

@@ -36,6 +36,7 @@ from pyqbeast.tiledb.filters import (
 )
 from tests.tiledb.arrays import (
     consolidate,
+    evolving,
     mixed_schema,
     mixed_table,
     one_dimension,
@@ -133,9 +134,8 @@ def test_tiles_that_no_number_counts(tmp_path, domain, extent):
         array[x, y] = np.full(len(x), 30)
     assert tiledb.verify(tiledb.open_array(uri)).problems == []
     assert same_as_oracle(uri, "x", "y", timestamp=20)["v"] == [20] * len(x)
-    change = oracle.ArraySchemaEvolution(oracle.default_ctx())
-    change.add_attribute(oracle.Attr("w", dtype=np.int64))
-    change.array_evolve(uri)
+    with evolving(uri) as change:
+        change.add_attribute(oracle.Attr("w", dtype=np.int64))
     assert same_as_oracle(uri, "x", "y")["v"] == [30] * len(x)
     create_array(str(tmp_path / "b"), tiledb.open_array(uri).schema)
 
