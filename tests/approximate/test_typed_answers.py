@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import UnsupportedError
+from pyqbeast.approximate.estimate.rounding import as_shown
 from tests.deletion_vectors.tables import commit
 from tests.table.help import load, save
 
@@ -62,8 +64,104 @@ def test_groups_are_sorted_by_what_they_are_and_not_by_a_float_of_it(spark, book
     assert [row["g"] for row in answer.df.collect()] == list(range(7, -1, -1))
     answer = pyqbeast.tolerance(spark.sql(ordered + "m DESC, g"), budget=500_000)
     assert [row["g"] for row in answer.df.collect()] == list(range(8))
-    with pytest.raises(UnsupportedError, match="rounded to a FLOAT"):
-        pyqbeast.tolerance(spark.sql(ordered + "m LIMIT 3"), error=0.1)
+    # All groups are equal there, and any three of them may be the exact answer's.
+    answer = pyqbeast.tolerance(spark.sql(ordered + "m LIMIT 3"), budget=500_000)
+    assert [row["sure"] for row in answer.df.collect()] == [False] * 3
+    assert len(answer.choice.left_out) == 5
+
+
+def test_a_rounded_estimate_has_bounds_that_are_rounded_alike(spark, books):
+    rounded = (
+        "SELECT g, round(avg(id + 0.5D), 2) AS mean, round(avg(debit), 1) AS debit, round(sum(id), -3) AS total, "
+        "round(100 * sum(debit) / sum(credit), 3) AS share, count(*) AS n FROM books GROUP BY g"
+    )
+    plain = (
+        "SELECT g, avg(id + 0.5D) AS mean, avg(debit) AS debit, sum(id) AS total, "
+        "100 * sum(debit) / sum(credit) AS share FROM books GROUP BY g"
+    )
+    answer = pyqbeast.tolerance(spark.sql(rounded + " ORDER BY g"), budget=500_000)
+    assert not answer.exact
+    answered = answer.df
+    assert [field.dataType for field in answered.select("mean", "debit", "total", "share").schema] == [
+        field.dataType for field in spark.sql(rounded).select("mean", "debit", "total", "share").schema
+    ]
+    pairs = zip(
+        answered.collect(),
+        pyqbeast.tolerance(spark.sql(plain + " ORDER BY g"), budget=500_000).df.collect(),
+        strict=True,
+    )
+    for row, whole in pairs:
+        for name, places in {"mean": 2, "debit": 1, "total": -3, "share": 3}.items():
+            for each in (name, f"{name}_low", f"{name}_high"):
+                assert float(row[each]) == pytest.approx(round(float(whole[each]), places), abs=1e-9)
+    exact = pyqbeast.tolerance(spark.sql(rounded), error=1e-12)
+    assert exact.exact
+    names = spark.sql(rounded).columns
+    assert {tuple(row[name] for name in names) for row in exact.df.collect()} == set(
+        map(tuple, spark.sql(rounded).collect())
+    )
+
+
+def test_groups_that_are_equal_once_rounded_share_their_place(spark, books):
+    """The second key decides between them, and a limit among them is no sure choice."""
+    ordered = "SELECT g, round(avg(x), {}) AS m FROM books GROUP BY g ORDER BY m DESC{} LIMIT 3"
+    answer = pyqbeast.tolerance(spark.sql(ordered.format(10, "")), budget=500_000)
+    assert [row["g"] for row in answer.df.collect()] == [0, 1, 2]
+    answer = pyqbeast.tolerance(spark.sql(ordered.format(3, ", g DESC")), budget=500_000)
+    assert [(row["g"], row["sure"]) for row in answer.df.collect()] == [(7, False), (6, False), (5, False)]
+    other = "SELECT g, avg(x) AS m FROM books GROUP BY g ORDER BY round(m, 3), g DESC LIMIT 3"
+    assert [row["g"] for row in pyqbeast.tolerance(spark.sql(other), budget=500_000).df.collect()] == [
+        7,
+        6,
+        5,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT 2 * round(avg(x), 1) FROM books", "rounded to a FLOAT or to decimal places"),
+        ("SELECT round(round(avg(x), 2), 1) FROM books", "rounded to a FLOAT or to decimal places"),
+        (
+            "SELECT g FROM books GROUP BY g HAVING round(avg(x), 1) > 1",
+            "rounded to a FLOAT or to decimal places",
+        ),
+        (
+            "SELECT round(d, -1), n FROM (SELECT id AS d, count(*) AS n FROM books GROUP BY id)",
+            "it rounds a group",
+        ),
+        ("SELECT round(max(cast(x AS FLOAT)), 1) FROM books", "in another way than"),
+    ],
+)
+def test_what_is_made_of_rounded_numbers_is_refused(spark, books, query, reason):
+    with pytest.raises(UnsupportedError, match=reason):
+        pyqbeast.tolerance(spark.sql(query))
+
+
+@pytest.mark.parametrize("rounding", [0, 1, 2, -2, 12, "float"])
+def test_numbers_are_shown_as_spark_shows_them(spark, rounding):
+    halves = [
+        sign * n / 2 * 10.0**-places for n in range(1, 40, 2) for places in (0, 1, 2, 3) for sign in (1, -1)
+    ]
+    numbers = [
+        *halves,
+        0.285,
+        1.005,
+        -0.04,
+        -0.0,
+        1e300,
+        -4.5e-320,
+        2.0**60 + 256,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ]
+    shown = "cast(x AS FLOAT)" if rounding == "float" else f"round(x, {rounding})"
+    frame = spark.createDataFrame(list(enumerate(numbers)), "n int, x double").selectExpr(
+        "n", f"double({shown})"
+    )
+    right = [row[1] for row in sorted(frame.collect())]
+    assert list(map(repr, as_shown(np.array(numbers), rounding).tolist())) == list(map(repr, right))
 
 
 def test_a_nan_that_no_statistics_tell_of_may_be_the_largest_value(spark, tmp_path):

@@ -18,10 +18,13 @@ from pyqbeast.approximate.estimate.rounding import (
     FIRST_MOMENT,
     LAST_MOMENT,
     PLACES_OF_MOMENTS,
+    Rounding,
+    as_shown,
     known_numbers,
     shown_bounds,
 )
-from pyqbeast.approximate.estimate.selection import Choice, Mask, Verdict, choice
+from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
+from pyqbeast.approximate.estimate.state import Mask
 from pyqbeast.approximate.requested_aggregates import KIND_OF_SPARK_CLASS, RequestedAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
@@ -86,7 +89,7 @@ def _exact_columns(query_frame: DataFrame, query: AggregateQuery | None) -> list
     """The columns of an exact answer, of a frame with those of `_numbered`."""
     shown: list[Column] = []
     for i, name in enumerate(query_frame.columns):
-        output = query.outputs[query.result[i][1]] if query else OutputColumn(group=0)
+        output = query.outputs[query.result[i].output] if query else OutputColumn(group=0)
         value = F.col(f"c{i}")
         if output.group is None:
             kind = KIND_OF_SPARK_CLASS.get(output.function, "")
@@ -121,7 +124,7 @@ def estimated_answer(
         verdict: which groups the query keeps; None for all.
         exact: whether the estimates are the exact answer.
     """
-    fields, columns = _values_of(aggregates, state, estimates)
+    fields, columns = _values_of(query, aggregates, state, estimates)
     chosen, rows = None, np.ones(len(state.groups), dtype=bool)
     if verdict is not None:
         rows = first_groups(query, aggregates, state, estimates, verdict.having)
@@ -144,18 +147,34 @@ def estimated_answer(
 
 
 def _values_of(
-    aggregates: RequestedAggregates, state: State, estimates: Mapping[Requested, Estimates]
+    query: AggregateQuery,
+    aggregates: RequestedAggregates,
+    state: State,
+    estimates: Mapping[Requested, Estimates],
 ) -> tuple[list[T.StructField], list[Sequence[object]]]:
-    """The values of all groups, and their columns: groups by their names, and an aggregate `n` as `vn`, `ln`, `hn`."""
+    """The values of all groups, and their columns: groups by their names, and estimates as `_column` names them."""
     fields = [T.StructField(name, data_type) for name, data_type in aggregates.group_types.items()]
     columns: list[Sequence[object]] = [[group[i] for group in state.groups] for i in range(len(fields))]
-    for ordinal, aggregate in enumerate(aggregates.of_outputs):
+    for output, rounding in query.shown:
+        aggregate = aggregates.of_outputs[output]
         if aggregate is not None:
             found = estimates[aggregate]
-            for name, values in zip("vlh", (found.value, *shown_bounds(found)), strict=True):
-                fields.append(T.StructField(f"{name}{ordinal}", T.DoubleType()))
-                columns.append(known_numbers(state, found, values))
+            for part, values in zip("vlh", (found.value, *shown_bounds(found)), strict=True):
+                fields.append(T.StructField(_column(part, output, rounding), T.DoubleType()))
+                numbers = known_numbers(state, found, values)
+                columns.append(numbers if rounding is None else _rounded(numbers, rounding))
     return fields, columns
+
+
+def _rounded(numbers: Sequence[float | None], rounding: Rounding) -> list[float | None]:
+    as_doubles = np.array(numbers, dtype=np.float64)
+    pairs = zip(numbers, as_shown(as_doubles, rounding).tolist(), strict=True)
+    return [None if number is None else rounded for number, rounded in pairs]
+
+
+def _column(part: str, output: int, rounding: Rounding) -> str:
+    """The name of a number of an estimate: its value (v) or the low (l) or high (h) bound of it, rounded or not."""
+    return f"{part}{output}" if rounding is None else f"{part}{output}_{rounding}"
 
 
 @dataclass(frozen=True)
@@ -175,41 +194,39 @@ class _Outputs:
     def columns(self) -> list[Column]:
         """The columns of the result, with bounds. Several may show one output, each in a type of its own."""
         shown: list[Column] = []
-        for (name, ordinal), field in zip(self.query.result, self.schema, strict=True):
-            data_type, kind = field.dataType, self.kinds.get(ordinal)
-            value = self._value(ordinal, data_type)
+        for (name, output, rounding), field in zip(self.query.result, self.schema, strict=True):
+            data_type, kind = field.dataType, self.kinds.get(output)
+            value = self._value(output, data_type, rounding)
             if kind is None:
                 shown.append(value.alias(name))
                 continue
-            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side. The bounds of what is
-            # rounded to a FLOAT are rounded as it is, so that it still lies between them.
+            # Bounds stay doubles: in an integer type a bound could be rounded to the wrong side. Those of a FLOAT are
+            # what it is rounded to as well.
             bound_type = data_type if kind in EXTREMES or isinstance(data_type, T.FloatType) else None
-            low, high = (self._value(ordinal, bound_type, part) for part in "lh")
+            low, high = (self._value(output, bound_type, rounding, part) for part in "lh")
             shown += _with_bounds(name, value, low, high, kind, data_type)
         return shown
 
     def order(self) -> list[Column]:
         """What the query sorts by."""
-        # An output that the query only sorts by is not among the result's columns, so it has no type there. A column
-        # of another type that shows it may show it rounded.
+        # An output that the query only sorts by is not among the result's columns, so it has no type there.
         types = {
-            ordinal: field.dataType
-            for (_, ordinal), field in zip(self.query.result, self.schema, strict=True)
-            if not isinstance(field.dataType, T.FloatType)
+            (each.output, each.rounding): field.dataType
+            for each, field in zip(self.query.result, self.schema, strict=True)
         }
         return [
-            _ordered(
-                each, self._value(each.output, T.FloatType() if each.is_float else types.get(each.output))
-            )
+            _ordered(each, self._value(each.output, types.get((each.output, each.rounding)), each.rounding))
             for each in self.query.order
         ]
 
-    def _value(self, ordinal: int, data_type: T.DataType | None, part: str = "v") -> Column:
+    def _value(
+        self, output: int, data_type: T.DataType | None, rounding: Rounding, part: str = "v"
+    ) -> Column:
         """A group or an estimate; with another `part` a bound of it."""
-        if ordinal not in self.kinds:
-            group = F.col(f"g{self.query.outputs[ordinal].group}")
+        if output not in self.kinds:
+            group = F.col(f"g{self.query.outputs[output].group}")
             return group.cast(data_type) if data_type else group
-        number = F.col(f"{part}{ordinal}")
+        number = F.col(_column(part, output, rounding))
         return _typed(number, data_type) if data_type else number
 
 

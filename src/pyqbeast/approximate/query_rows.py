@@ -99,7 +99,7 @@ class QueryRows:
     @property
     def group_names(self) -> Sequence[str]:
         """See `RowReader`; of a group that the query does not show, its number."""
-        shown = {self._query.outputs[ordinal].group: name for name, ordinal in self._query.result}
+        shown = {self._query.outputs[each.output].group: each.name for each in self._query.result}
         return [shown.get(at, f"group {at + 1}") for at in range(len(self.aggregates.groups))]
 
     def read(self, step: Step, axes: StateAxes) -> State:

@@ -107,14 +107,14 @@ class RequestedAggregates:
                 found.append(out._combination(output.term, found))
             else:
                 found.append(out._add(output, query, schema))
-        shown = {ordinal for _, ordinal in query.result} | {order.output for order in query.order}
+        shown = {output for output, _ in query.shown}
         shown |= set(_compared(query.having))
         out.of_outputs = [each if ordinal in shown else None for ordinal, each in enumerate(found)]
         if not out.requested:
             raise _refused("it aggregates nothing")
-        for (_, ordinal), data_type in zip(query.result, query.result_types, strict=True):
-            each = out.of_outputs[ordinal]
-            if isinstance(each, Combination):
+        for column, data_type in zip(query.result, query.result_types, strict=True):
+            each = out.of_outputs[column.output]
+            if isinstance(each, Combination) and column.rounding is None:
                 out._note_limits(each, data_type)
         return out
 

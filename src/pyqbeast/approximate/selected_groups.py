@@ -20,7 +20,7 @@ from pyqbeast.approximate.estimate.selection import (
     sorted_groups,
 )
 from pyqbeast.approximate.requested_aggregates import RequestedAggregates
-from pyqbeast.bridge.aggregate_query import AggregateQuery
+from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
 
 
 def selection_of(query: AggregateQuery, aggregates: RequestedAggregates) -> Selection | None:
@@ -32,7 +32,12 @@ def selection_of(query: AggregateQuery, aggregates: RequestedAggregates) -> Sele
         return Selection(having)
     order = query.order[0]
     return Selection(
-        having, _requested(order.output, aggregates), order.ascending, order.nulls_first, query.limit
+        having,
+        _requested(order.output, aggregates),
+        order.ascending,
+        order.nulls_first,
+        query.limit,
+        order.rounding,
     )
 
 
@@ -64,11 +69,11 @@ def first_groups(
     if query.limit is None:
         return kept
 
-    def values(ordinal: int) -> Sequence[Any]:
-        at = query.outputs[ordinal].group
+    def values(order: Order) -> Sequence[Any]:
+        at = query.outputs[order.output].group
         if at is not None:
             return [group[at] for group in state.groups]
-        return estimated_values(state, estimates[_requested(ordinal, aggregates)])
+        return estimated_values(state, estimates[_requested(order.output, aggregates)], order.rounding)
 
-    keys = [SortKey(values(each.output), each.ascending, each.nulls_first) for each in query.order]
+    keys = [SortKey(values(each), each.ascending, each.nulls_first) for each in query.order]
     return np.isin(np.arange(len(kept)), sorted_groups(keys, kept)[: query.limit])

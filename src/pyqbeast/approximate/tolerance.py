@@ -164,8 +164,8 @@ def _refined(df: DataFrame, query: AggregateQuery, rows: QueryRows, confidence: 
 def _taken_apart(df: DataFrame) -> AggregateQuery:
     """The parts of a query. Raises UnsupportedError, and InvalidInputError where names of its columns collide."""
     query = AggregateQuery(df)
-    groups = [name for name, ordinal in query.result if query.outputs[ordinal].group is not None]
-    estimates = [name for name, ordinal in query.result if query.outputs[ordinal].group is None]
+    groups = [each.name for each in query.result if query.outputs[each.output].group is not None]
+    estimates = [each.name for each in query.result if query.outputs[each.output].group is None]
     check_names(
         groups,
         estimates,
@@ -201,7 +201,7 @@ def _exact(
         exact_bytes=cost,
         steps=steps,
         confidence=confidence,
-        worth={name: WORTH[Status.EXACT] for name, ordinal in shown if groups[ordinal] is None},
+        worth={each.name: WORTH[Status.EXACT] for each in shown if groups[each.output] is None},
         groups=Completeness(complete=True) if any(group is not None for group in groups) else None,
         choice=Choice() if query is not None and query.keeps_some else None,
     )
@@ -230,9 +230,9 @@ def _estimate(
         steps=tuple(progress.readings),
         confidence=confidence,
         worth={
-            name: worth_of(by_aggregate[aggregate], shown)
-            for name, ordinal in query.result
-            if (aggregate := rows.aggregates.of_outputs[ordinal]) is not None
+            each.name: worth_of(by_aggregate[aggregate], shown)
+            for each in query.result
+            if (aggregate := rows.aggregates.of_outputs[each.output]) is not None
         },
         groups=progress.completeness(confidence),
         choice=chosen,

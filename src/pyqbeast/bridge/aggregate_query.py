@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -40,13 +40,27 @@ class OutputColumn:
     term: list[Any] | None = None
 
 
+class ResultColumn(NamedTuple):
+    """A column of the query's result.
+
+    Attributes:
+        name: of the column.
+        output: what it shows.
+        rounding: what that is rounded to where it is an estimate: decimal places, or a FLOAT; None for nothing.
+    """
+
+    name: str
+    output: int
+    rounding: int | Literal["float"] | None
+
+
 class Order(NamedTuple):
-    """The result is sorted by this output, or by a FLOAT that it is rounded to."""
+    """The result is sorted by this output, rounded as in a `ResultColumn`."""
 
     output: int
     ascending: bool
     nulls_first: bool
-    is_float: bool
+    rounding: int | Literal["float"] | None
 
 
 class TableColumn(NamedTuple):
@@ -113,7 +127,7 @@ class AggregateQuery:
 
     Attributes:
         outputs: the columns of the aggregation.
-        result: the columns of the query: name, and the output that it shows.
+        result: the columns of the query.
         result_types: the type of each of those columns.
         order: what the query sorts its result by.
         having: the condition on its result: ["and" or "or", a, b], ["not", a], or a comparison sign (= < <= > >=), the
@@ -139,7 +153,7 @@ class AggregateQuery:
         self.outputs = [
             OutputColumn(**{**each, "inputs": tuple(each.get("inputs", ()))}) for each in described["outputs"]
         ]
-        self.result: list[tuple[str, int]] = [(name, ordinal) for name, ordinal in described["result"]]
+        self.result = [ResultColumn(*each) for each in described["result"]]
         self.result_types = [column.dataType for column in query.schema]
         self.order = [Order(*each) for each in described["order"]]
         self.having: list[Any] | None = described["having"]
@@ -162,6 +176,12 @@ class AggregateQuery:
         self.keyed: list[int] = described["keyed"]
         self.multiplied: list[int] = described["multiplied"]
         self.is_full: bool = described["is_full"]
+
+    @property
+    def shown(self) -> list[tuple[int, int | Literal["float"] | None]]:
+        """The different numbers that it shows or sorts by: outputs, and what they are rounded to."""
+        columns = [(each.output, each.rounding) for each in self.result]
+        return list(dict.fromkeys([*columns, *((each.output, each.rounding) for each in self.order)]))
 
     @property
     def keeps_some(self) -> bool:

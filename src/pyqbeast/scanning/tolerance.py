@@ -32,7 +32,6 @@ from pyqbeast.approximate.estimate.rounding import (
 )
 from pyqbeast.approximate.estimate.selection import (
     Choice,
-    Mask,
     SortKey,
     Verdict,
     choice,
@@ -41,7 +40,7 @@ from pyqbeast.approximate.estimate.selection import (
     sorted_groups,
     verdict_of,
 )
-from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate.state import FloatArray, Mask
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import UnsupportedError

@@ -82,6 +82,14 @@ def test_the_first_are_sure_if_few_enough_can_come_before_them():
     assert found(some, bounds).possible.tolist() == [False, True, True, False]
 
 
+def test_what_is_rounded_to_one_number_has_one_place():
+    bounds = [(1.2, 1.3, 1.4), (0.8, 0.9, 1.0), (0.1, 0.2, 0.3)]
+    assert found(Selection(first=AVG, ascending=False, limit=1), bounds).sure.tolist() == [True, False, False]
+    said = found(Selection(first=AVG, ascending=False, limit=1, rounding=0), bounds)
+    assert (said.sure.tolist(), said.possible.tolist()) == ([False] * 3, [True, True, False])
+    assert found(Selection(first=AVG, limit=1, rounding=0), bounds).sure.tolist() == [False, False, True]
+
+
 def test_a_missing_group_may_be_anything_but_large():
     missing = Completeness(complete=False, most_rows=100)
     bounds = [(500, 600, 700), (90, 120, 200)]

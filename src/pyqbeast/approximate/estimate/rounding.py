@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from pyqbeast.approximate.estimate.combination import Requested
 from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, Status, is_null
-from pyqbeast.approximate.estimate.selection import Mask
-from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, State
+from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, Mask, State
 
 #: Their bounds are values of the column, and have its type.
 EXTREMES = ("min", "max")
@@ -38,6 +39,11 @@ MORE_PLACES = 4
 _AVERAGED_AS_DOUBLES = 11
 #: The first and the last moment that Python has, in microseconds since 1970, and how far a bound may be rounded there.
 FIRST_MOMENT, LAST_MOMENT, PLACES_OF_MOMENTS = -62_135_596_800_000_000, 253_402_300_799_999_999, 64
+
+#: What a query rounds a number to that it shows: decimal places, or a FLOAT; None for nothing.
+Rounding: TypeAlias = int | Literal["float"] | None
+#: Digits enough for any double with all of its places.
+_ALL_DIGITS = Context(prec=400)
 
 
 @dataclass(frozen=True)
@@ -243,6 +249,28 @@ def in_calendar(micros: int) -> int:
         if 0 < beyond <= PLACES_OF_MOMENTS:
             return end
     return micros
+
+
+def as_shown(numbers: FloatArray, rounding: Rounding) -> FloatArray:
+    """Numbers [...] as Spark's `round` to so many places gives them, or a cast to FLOAT.
+
+    Whatever lies between two numbers is shown between what these are shown as. Spark rounds the decimal that a double
+    is written as, and a half away from 0.
+    """
+    if rounding is None:
+        return numbers
+    if rounding == "float":
+        with np.errstate(over="ignore"):
+            return np.asarray(numbers, dtype=np.float32).astype(np.float64)
+    place = Decimal(1).scaleb(-rounding)
+
+    def rounded(number: float) -> float:
+        if not math.isfinite(number):
+            return number
+        # The 0 that is added takes the sign from a negative 0.
+        return float(Decimal(repr(number)).quantize(place, ROUND_HALF_UP, _ALL_DIGITS)) + 0.0
+
+    return np.array([rounded(each) for each in numbers.ravel().tolist()]).reshape(numbers.shape)
 
 
 def shown_bounds(found: Estimates) -> tuple[FloatArray, FloatArray]:

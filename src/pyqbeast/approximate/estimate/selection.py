@@ -22,9 +22,8 @@ from pyqbeast.approximate.estimate.estimates import EXACT_TO, Estimates, Status,
 from pyqbeast.approximate.estimate.formulas import COUNTS, FORMULAS
 from pyqbeast.approximate.estimate.groups import Completeness
 from pyqbeast.approximate.estimate.interval import MOST_CONFIDENCE
-from pyqbeast.approximate.estimate.state import FloatArray, Group, State
-
-Mask: TypeAlias = NDArray[np.bool_]
+from pyqbeast.approximate.estimate.rounding import Rounding, as_shown
+from pyqbeast.approximate.estimate.state import FloatArray, Group, Mask, State
 
 #: At this confidence bounds hold from the fewest keys on.
 _OF_FEWEST_KEYS = 0.95
@@ -76,6 +75,7 @@ class Selection:
         first: what they are sorted by in the first place, for a limit.
         ascending, nulls_first: how.
         limit: how many are kept; None for all.
+        rounding: what they are sorted by is rounded so, see `as_shown`.
     """
 
     having: Condition | None = None
@@ -83,6 +83,7 @@ class Selection:
     ascending: bool = True
     nulls_first: bool = True
     limit: int | None = None
+    rounding: Rounding = None
 
     @property
     def requested(self) -> list[Requested]:
@@ -120,7 +121,8 @@ class Selection:
         """Which of the groups [group] that meet the condition are in the answer; of equal ones at its end any."""
         if self.limit is None or self.first is None:
             return having
-        key = SortKey(estimated_values(state, estimates[self.first]), self.ascending, self.nulls_first)
+        values = estimated_values(state, estimates[self.first], self.rounding)
+        key = SortKey(values, self.ascending, self.nulls_first)
         return np.isin(np.arange(len(having)), sorted_groups([key], having)[: self.limit])
 
 
@@ -203,7 +205,8 @@ def verdict_of(
     truth[2, groups] &= not missing.complete
     having, sure, possible = truth
     if selection.limit is not None and selection.first is not None:
-        sure, possible = _of_the_first(selection, between[selection.first], sure, possible)
+        first = Between(*(as_shown(each, selection.rounding) for each in between[selection.first]))
+        sure, possible = _of_the_first(selection, first, sure, possible)
     return Verdict(having[:-1], sure[:-1], possible[:-1], bool(possible[-1]))
 
 
@@ -432,9 +435,9 @@ class SortKey(NamedTuple):
     nulls_first: bool
 
 
-def estimated_values(state: State, estimates: Estimates) -> list[float | None]:
-    """The estimate of each group [group] as a value to sort by; None where it is null."""
-    values, nulls = estimates.value.tolist(), is_null(state, estimates).tolist()
+def estimated_values(state: State, estimates: Estimates, rounding: Rounding = None) -> list[float | None]:
+    """The estimate of each group [group], rounded, as a value to sort by; None where it is null."""
+    values, nulls = as_shown(estimates.value, rounding).tolist(), is_null(state, estimates).tolist()
     return [None if null else value for value, null in zip(values, nulls, strict=True)]
 
 

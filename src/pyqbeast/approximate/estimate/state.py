@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyqbeast.core.errors import UnsupportedError
 
 FloatArray: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
 Group: TypeAlias = tuple[Hashable, ...]
 
 #: One object stands for every NaN in a group's key. NaN is not equal to itself, but a dict finds the same

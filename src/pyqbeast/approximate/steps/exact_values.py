@@ -26,8 +26,7 @@ from pyqbeast.approximate.estimate.rounding import (
     average_of_decimals,
     nearest_decimals,
 )
-from pyqbeast.approximate.estimate.selection import Mask
-from pyqbeast.approximate.estimate.state import FloatArray
+from pyqbeast.approximate.estimate.state import FloatArray, Mask
 
 
 def exact_values(

@@ -31,7 +31,6 @@ from pyqbeast.approximate.estimate.rounding import (
     with_values,
 )
 from pyqbeast.approximate.estimate.selection import (
-    Mask,
     Selection,
     Verdict,
     confidence_of_shown,
@@ -44,6 +43,7 @@ from pyqbeast.approximate.estimate.state import (
     ROWS,
     FloatArray,
     Group,
+    Mask,
     Moment,
     State,
     bucket_count,

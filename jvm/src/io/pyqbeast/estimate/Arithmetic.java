@@ -65,30 +65,10 @@ final class Arithmetic {
   }
 
   private static List<Object> part(Expression expression, Function<Expression, List<Object>> leaf) {
-    if (roundsToFloat(expression)) {
-      throw roundedToFloat(expression);
+    if (Rounding.in(expression) != null) {
+      throw Rounding.refused(expression);
     }
     return term(expression, leaf);
-  }
-
-  /** Whether a result has the digits of a FLOAT. Terms are computed in doubles; only what is shown is rounded. */
-  static boolean roundsToFloat(Expression expression) {
-    if (expression instanceof RuntimeReplaceable replaced) {
-      return roundsToFloat(replaced.replacement());
-    }
-    if (expression instanceof TryEval tried) {
-      return roundsToFloat(tried.child());
-    }
-    return expression.dataType() instanceof FloatType
-        && !expression.foldable()
-        && (expression instanceof Cast || SIGNS.containsKey(expression.getClass()));
-  }
-
-  /** What is told of a FLOAT that is compared, or computed with. */
-  static RefusedQuery roundedToFloat(Expression expression) {
-    return new RefusedQuery(
-        "it compares or computes with a number that is rounded to a FLOAT, where a DOUBLE can be estimated: "
-            + expression.sql());
   }
 
   /** A constant as a double. A FLOAT has more digits than its text, and a decimal has those of its text. */

@@ -77,12 +77,25 @@ final class Outputs {
     return described.get(output).containsKey("group");
   }
 
-  /** The number of the output that shows an expression of the aggregation. */
-  int of(Expression expression) {
+  /** Whether an expression of the aggregation is one that it groups by. */
+  boolean isGroup(Expression expression) {
+    return groupOf(expression) >= 0;
+  }
+
+  private int groupOf(Expression expression) {
     for (int i = 0; i < groups.size(); i++) {
       if (groups.get(i).semanticEquals(expression)) {
-        return add(Map.of("group", i));
+        return i;
       }
+    }
+    return -1;
+  }
+
+  /** The number of the output that shows an expression of the aggregation. */
+  int of(Expression expression) {
+    int group = groupOf(expression);
+    if (group >= 0) {
+      return add(Map.of("group", group));
     }
     if (expression instanceof AggregateExpression called) {
       return add(described(called));

@@ -3,13 +3,14 @@ package io.pyqbeast.estimate;
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.function.ToIntFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -30,16 +31,19 @@ import org.apache.spark.sql.catalyst.plans.logical.Sort;
  */
 final class QueryResult {
   private final Outputs outputs;
-  /** The number of the output that each column above the aggregation shows. */
-  private final Map<ExprId, Integer> shown = new HashMap<>();
-  /** The columns that show an output rounded to a FLOAT. */
-  private final Set<ExprId> floats = new HashSet<>();
+  /** What each column above the aggregation shows. */
+  private final Map<ExprId, Shown> shown = new HashMap<>();
   private final List<List<Object>> columns = new ArrayList<>();
   private final List<List<Object>> order = new ArrayList<>();
-  /** A number by which the rows are sorted and that is rounded to a FLOAT; null for none. */
-  private Expression orderedByFloat;
   private List<Object> having;
   private Integer limit;
+
+  /**
+   * An output as a column shows it.
+   *
+   * @param rounding of {@link Rounding}; null for the number as it is
+   */
+  private record Shown(int output, Object rounding) {}
 
   /**
    * @param plan of the query, which ends in the aggregation
@@ -49,14 +53,17 @@ final class QueryResult {
   QueryResult(LogicalPlan plan, Aggregate aggregation, Outputs outputs) {
     this.outputs = outputs;
     for (NamedExpression column : ScalaInterop.list(aggregation.aggregateExpressions())) {
-      show(column, outputs.of(computed(column)));
+      shown.put(column.exprId(), shownAs(computed(column), outputs::of));
     }
     List<LogicalPlan> above = new ArrayList<>();
     for (LogicalPlan node = plan; node != aggregation; node = ScalaInterop.list(node.children()).get(0)) {
       above.add(0, node);
     }
     above.forEach(this::read);
-    ScalaInterop.list(plan.output()).forEach(a -> columns.add(List.of(a.name(), shown.get(a.exprId()))));
+    for (Attribute column : ScalaInterop.list(plan.output())) {
+      Shown as = shown.get(column.exprId());
+      columns.add(Arrays.asList(column.name(), as.output(), as.rounding()));
+    }
   }
 
   /** @throws RefusedQuery where a query does not end in an aggregation */
@@ -75,12 +82,12 @@ final class QueryResult {
     throw new RefusedQuery("it has to end in an aggregation, and there is a " + node.nodeName());
   }
 
-  /** The columns: name, and the output that it shows. */
+  /** The columns: name, the output that it shows, and how that is rounded. */
   List<List<Object>> columns() {
     return columns;
   }
 
-  /** What the rows are sorted by: output, whether it ascends, whether nulls come first, whether it becomes a FLOAT. */
+  /** What the rows are sorted by: output, whether it ascends, whether nulls come first, and how it is rounded. */
   List<List<Object>> order() {
     return order;
   }
@@ -98,7 +105,7 @@ final class QueryResult {
   private void read(LogicalPlan node) {
     if (node instanceof Project project) {
       for (NamedExpression column : ScalaInterop.list(project.projectList())) {
-        show(column, output(computed(column)));
+        shown.put(column.exprId(), shownAs(computed(column), this::output));
       }
     } else if (limit != null && !(node instanceof LocalLimit)) {
       throw new RefusedQuery("there is a " + node.nodeName() + " above a LIMIT");
@@ -110,21 +117,12 @@ final class QueryResult {
     } else if (node instanceof Sort sort) {
       // The last one counts. One within partitions leaves the rows of the result in no order.
       order.clear();
-      orderedByFloat = null;
       for (SortOrder by : sort.global() ? ScalaInterop.list(sort.order()) : List.<SortOrder>of()) {
-        int output = output(by.child());
+        Shown as = shownAs(by.child(), this::output);
         boolean ascending = by.direction() == Ascending$.MODULE$;
-        boolean rounded = !outputs.isGroup(output) && isFloat(by.child());
-        order.add(List.of(output, ascending, by.nullOrdering() == NullsFirst$.MODULE$, rounded));
-        orderedByFloat = rounded ? by.child() : orderedByFloat;
+        boolean nullsFirst = by.nullOrdering() == NullsFirst$.MODULE$;
+        order.add(Arrays.asList(as.output(), ascending, nullsFirst, as.rounding()));
       }
-    }
-  }
-
-  private void show(NamedExpression column, int output) {
-    shown.put(column.exprId(), output);
-    if (!outputs.isGroup(output) && isFloat(computed(column))) {
-      floats.add(column.exprId());
     }
   }
 
@@ -136,9 +134,6 @@ final class QueryResult {
     if (order.isEmpty() || outputs.isGroup((int) order.get(0).get(0))) {
       throw new RefusedQuery("it takes a LIMIT of groups that are not sorted by an aggregate in the first place");
     }
-    if (orderedByFloat != null) {
-      throw Arithmetic.roundedToFloat(orderedByFloat);
-    }
     if (!(limited.limitExpr().eval(null) instanceof Integer number)) {
       throw new RefusedQuery("its LIMIT is no number");
     }
@@ -147,42 +142,52 @@ final class QueryResult {
 
   /** The number of the output of an aggregate, or of what is computed from several. */
   private int estimated(Expression expression) {
-    int output = output(expression);
-    if (outputs.isGroup(output)) {
+    Shown as = shownAs(expression, this::output);
+    if (outputs.isGroup(as.output())) {
       throw new RefusedQuery("a condition on its result names a group: put it into WHERE: " + expression.sql());
     }
-    if (isFloat(expression)) {
-      throw Arithmetic.roundedToFloat(expression);
+    if (as.rounding() != null) {
+      throw Rounding.refused(expression);
     }
-    return output;
+    return as.output();
+  }
+
+  /** @param outputOf the number of the output that an expression is which nothing rounds */
+  private Shown shownAs(Expression expression, ToIntFunction<Expression> outputOf) {
+    Shown before = shownBy(expression);
+    if (before != null) {
+      return before;
+    }
+    Rounding rounding = outputs.isGroup(expression) ? null : Rounding.in(expression);
+    int output = outputOf.applyAsInt(rounding == null ? expression : rounding.of());
+    if (!outputs.isGroup(output)) {
+      return new Shown(output, rounding == null ? null : rounding.shown());
+    }
+    if (rounding != null && !rounding.isFloat()) {
+      throw new RefusedQuery("it rounds a group: group by rounded values: " + expression.sql());
+    }
+    return new Shown(output, null);
   }
 
   private int output(Expression expression) {
-    Integer output = shownBy(expression);
-    return output != null
-        ? output
-        : outputs.of(Arithmetic.term(expression, this::termShownBy));
+    List<Object> term = termShownBy(expression);
+    return outputs.of(term != null ? term : Arithmetic.term(expression, this::termShownBy));
   }
 
+  /** What a column shows, in a term; null for another expression. */
   private List<Object> termShownBy(Expression part) {
-    Integer output = shownBy(part);
-    if (output == null) {
+    Shown as = shownBy(part);
+    if (as == null) {
       return null;
     }
-    if (isFloat(part)) {
-      throw Arithmetic.roundedToFloat(part);
+    if (as.rounding() != null) {
+      throw Rounding.refused(part);
     }
-    return outputs.termOf(output);
+    return outputs.termOf(as.output());
   }
 
-  private boolean isFloat(Expression expression) {
-    return expression instanceof AttributeReference column
-        ? floats.contains(column.exprId())
-        : Arithmetic.roundsToFloat(expression);
-  }
-
-  /** The number of the output that a column shows; null for another expression. */
-  private Integer shownBy(Expression expression) {
+  /** Null for another expression than a column. */
+  private Shown shownBy(Expression expression) {
     return expression instanceof AttributeReference column ? shown.get(column.exprId()) : null;
   }
 }
