@@ -22,7 +22,7 @@ from tests.fuzz.values import quoted
 _NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.DecimalType, T.FloatType, T.DoubleType)
 _GROUPS = (T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.DateType)
 #: Bounds of these hold always, or as good as.
-_BOUNDED = ("n", "low", "high")
+_BOUNDED = ("n", "low", "high", "rounded")
 #: So often a bound of the largest confidence holds. What lies outside by as much again is no chance any more.
 _CONFIDENCE = 0.9999
 
@@ -40,6 +40,7 @@ def check_estimates(pair: Pair, rng: random.Random) -> None:
         "mean": f"avg({column})",
         "spread": f"stddev({column})",
         "all": f"sum(cast({column} as double))",
+        "rounded": f"round(max(cast({column} as double)), {rng.choice((-2, 0, 3))})",
     }
 
     def query(rows: DataFrame) -> DataFrame:
