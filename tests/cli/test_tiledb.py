@@ -22,6 +22,7 @@ from pyqbeast.tiledb import (
     VAR_NUM,
     ArraySchema,
     Datatype,
+    Enumeration,
     attribute,
     create_array,
     dimension,
@@ -97,6 +98,24 @@ def test_bytes_and_floats_are_in_json_as_in_other_commands(run, tmp_path):
         (["m"], ["n"]),
     )
     assert "metadata text = b'abc'" in run("info", tmp_path).output
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "text"),
+    [
+        (pa.timestamp("ms"), 2**62, "146140482-04-24 15:36:27.904"),
+        (pa.timestamp("s"), -(2**62), "-146138510344-07-14 16:14:56"),
+        (pa.duration("s"), 2**62, "4611686018427387904 seconds"),
+        (pa.date32(), -(2**31), "-5877641-06-23"),
+        (pa.date32(), 0, "1970-01-01"),
+    ],
+)
+def test_info_shows_days_and_times_that_python_lacks(run, tmp_path, kind, number, text):
+    values = pa.array([number], pa.int32() if pa.types.is_date(kind) else pa.int64()).cast(kind)
+    schema = one_dimension(attribute("v", Datatype.INT8, enumeration="e"))
+    create_array(str(tmp_path), schema, enumerations={"e": Enumeration.of_values("e", values)})
+    result = run("info", tmp_path, "--output", "json")
+    assert json.loads(result.output)["enumerations"] == {"e": [text]}
 
 
 def test_errors_are_one_line_and_exit_code_one(golden, run, tmp_path):

@@ -76,27 +76,27 @@ def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = held.to_pylist(maps_as_pydicts="lossy")
     except (OverflowError, ValueError):
         columns = list(zip(held.schema.names, held.columns, strict=True))
-        found = [{name: _known(values[at]) for name, values in columns} for at in range(held.num_rows)]
+        found = [{name: known(values[at]) for name, values in columns} for at in range(held.num_rows)]
     return [{name: _with_mutable_bytes(value) for name, value in row.items()} for row in found]
 
 
-def _known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)
-    """A value as Python has it; days and times that it does not know are texts."""
+def known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)
+    """A value as Python has it; days, times and spans of time that it does not know are texts."""
     if not value.is_valid:
         return None
     if isinstance(value, pa.MapScalar):
-        return {_known(each[0]): _known(each[1]) for each in value.values}
+        return {known(each[0]): known(each[1]) for each in value.values}
     if isinstance(value, pa.ListScalar):
-        return [_known(each) for each in value.values]
+        return [known(each) for each in value.values]
     if isinstance(value, pa.StructScalar):
-        return {name: _known(part) for name, part in value.items()}
+        return {name: known(part) for name, part in value.items()}
     try:
         return value.as_py()
     except (OverflowError, ValueError):
         # Arrow's own texts have another year for some of them.
-        if pa.types.is_date(value.type):
-            return str(np.datetime64(value.value, "D"))
-        return str(np.datetime64(value.value, "us")).replace("T", " ")
+        unit = "D" if pa.types.is_date(value.type) else value.type.unit
+        kind = "timedelta64" if pa.types.is_duration(value.type) else "datetime64"
+        return str(np.array(value.value, f"{kind}[{unit}]")).replace("T", " ")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

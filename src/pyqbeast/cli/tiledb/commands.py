@@ -9,6 +9,7 @@ import datetime
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyqbeast.cli.rows import known
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.secrets import without_secrets
 from pyqbeast.tiledb.format.domain import MBR
@@ -53,7 +54,7 @@ def info(uri: str, timestamp: int | None = None, encryption_key: str | None = No
         "fragments": [_fragment(f, schema.dimension_fields) for f in array.fragments],
         "deletes": len(array.deletions),
         "metadata": {key: _plain(value) for key, value in array.metadata.items()},
-        "enumerations": {n: [_plain(v) for v in e.values.to_pylist()] for n, e in array.enumerations.items()},
+        "enumerations": {n: [_plain(known(v)) for v in e.values] for n, e in array.enumerations.items()},
     }
 
 
