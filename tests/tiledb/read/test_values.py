@@ -208,6 +208,17 @@ def test_a_comparison_with_null_says_how_to_ask_for_nulls(tmp_path, word):
         (Datatype.INT32, 1, 1, True, "int32, and is compared with numbers"),
         (Datatype.INT32, 1, 1, "5", "int32, and is compared with numbers"),
         (Datatype.DATETIME_MONTH, 1, 1, np.datetime64("2020-01"), "int64, .* a unit that Arrow lacks"),
+        # Arrow takes these for the numbers that they store.
+        (Datatype.INT64, 1, 1, np.datetime64(1, "ns"), "int64, and is compared with numbers"),
+        (Datatype.DATETIME_PS, 1, 1, np.datetime64(1, "ns"), "int64, .* a unit that Arrow lacks"),
+        (Datatype.TIME_HR, 1, 1, np.timedelta64(1, "ns"), "int64, .* a unit that Arrow lacks"),
+        (
+            Datatype.DATETIME_DAY,
+            1,
+            dt.date(1970, 1, 2),
+            np.timedelta64(1, "ns"),
+            r"date32\[day\], .* with times",
+        ),
         (Datatype.FLOAT64, 1, 1, b"1", "double, and is compared with numbers"),
         (Datatype.STRING_UTF8, VAR_NUM, "a", 7, "large_string, .* with texts"),
         (Datatype.CHAR, 2, b"ab", 7, r"binary\[2\], .* with bytes, or with texts"),

@@ -103,7 +103,11 @@ def _as_float(value: float | Decimal | Fraction) -> float:
 
 
 def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
-    """A scalar of the column's type, or of its own where it does not fit exactly."""
+    """A scalar of the column's type, or of its own where it does not fit exactly.
+
+    Raises:
+        TypeError: a time of NumPy's that the column's type does not have.
+    """
     value = _unboxed(value)
     if isinstance(value, str) and pa.types.is_fixed_size_binary(kind) | pa.types.is_large_binary(kind):
         value = value.encode("utf-8")
@@ -113,6 +117,9 @@ def scalar_of(value: Value, kind: pa.DataType) -> pa.Scalar:
         value = _as_float(value)
     if pa.types.is_temporal(kind) and value != value:
         return pa.scalar(None, kind)  # no time, which equals none
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        # `place_among` has the others. Arrow takes some of these for the numbers that they are made of.
+        raise TypeError(f"{kind} has no such time")
     try:
         return pa.scalar(value, type=kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
