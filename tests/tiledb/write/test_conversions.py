@@ -72,6 +72,34 @@ def test_texts_decimals_and_odd_floats_are_converted(tmp_path):
     assert (second["of_decimal"], second["of_text"], second["odd"]) == (-2.0, False, math.inf)
 
 
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_views_of_texts_are_written_in_any_form(tmp_path, kind):
+    """So Polars hands its texts on, and its categories. Arrow decodes no dictionary of views."""
+    uri, bare = str(tmp_path / "a"), pa.array(["1", "2"]).cast(kind)
+    forms = {
+        "bare": bare,
+        "dictionary": pa.DictionaryArray.from_arrays(pa.array([1, 0]), bare),
+        "runs": pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), bare)[1:],
+        "lists": pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), bare),
+    }
+    numbers = [
+        attribute(f"{form}_{stored.name}", stored, cell_val_num=VAR_NUM if form == "lists" else 1)
+        for form in forms
+        for stored in (Datatype.FLOAT64, Datatype.INT8)
+    ]
+    texts = [attribute(form, Datatype.STRING_UTF8, cell_val_num=VAR_NUM) for form in forms if form != "lists"]
+    create_array(uri, one_dimension(*numbers, *texts))
+    columns = {each.name: forms[each.name.split("_")[0]] for each in (*numbers, *texts)}
+    write_array(uri, pa.table({"x": [1, 2], **columns}))
+    (row, _) = tiledb.open_array(uri).read().to_pylist()
+    expected = {"bare": 1, "dictionary": 2, "runs": 2, "lists": [1]}
+    assert {name: row[name] for name in columns} == {
+        name: value if "_" in name else str(value)
+        for name in columns
+        for value in [expected[name.split("_")[0]]]
+    }
+
+
 def test_a_decimal_is_the_float_of_its_text(tmp_path):
     """Arrow makes the one beside it, and a cell would not replace that of the same number."""
     uri, eight = str(tmp_path / "a"), Decimal("8.54")

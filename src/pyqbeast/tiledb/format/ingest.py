@@ -85,10 +85,16 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
 
 def _plain(array: pa.Array) -> pa.Array:
     """The array without the forms of Arrow whose nulls and values a cast takes on trust; moments are UTC."""
+    # Arrow decodes neither dictionaries nor runs of views.
     if pa.types.is_dictionary(array.type):
-        return _plain(array.dictionary_decode())
+        return pa.DictionaryArray.from_arrays(array.indices, _plain(array.dictionary)).dictionary_decode()
     if pa.types.is_run_end_encoded(array.type):
-        return _plain(pc.run_end_decode(array))
+        runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, _plain(array.values))
+        return pc.run_end_decode(runs.slice(array.offset, len(array)))
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(array.type):
+        return array.cast(pa.large_binary())
     if pa.types.is_timestamp(array.type):
         return array.cast(pa.timestamp(array.type.unit))
     return array
@@ -171,9 +177,7 @@ def _is_same(given: pa.Array, typed: pa.Array) -> bool:
 def _is_infinite(given: pa.Array) -> pa.Array:
     if pa.types.is_floating(given.type):
         return pc.is_inf(given)
-    if any(
-        is_of(given.type) for is_of in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    ):
+    if pa.types.is_string(given.type) or pa.types.is_large_string(given.type):
         return pc.match_substring(given, "inf", ignore_case=True)
     return pa.scalar(False)
 
@@ -211,12 +215,7 @@ def _numbers(values: pa.Array, kind: Datatype, null: int = 0) -> npt.NDArray[Any
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    of_bytes = (
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-        pa.types.is_binary_view,
-    )
+    of_bytes = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     return any(is_of(kind) for is_of in (*of_bytes, pa.types.is_null))
 
 
