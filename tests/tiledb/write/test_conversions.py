@@ -28,6 +28,7 @@ from tests.tiledb.arrays import one_dimension, oracle, small_array
     (Datatype.INT32, pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([None], pa.int32())), "has nulls"),
     (Datatype.INT32, pc.run_end_encode(pa.array([None], pa.int32())), "has nulls"),
     (Datatype.BOOL, pa.array([5]), "neither 0 nor 1"),
+    (Datatype.BOOL, pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "", ""), pa.array([5])), "neither 0 nor 1"),
     (Datatype.FLOAT32, pa.array([1e300]), "beyond those of float"),
     (Datatype.INT32, pa.array([1.5]), "does not convert"),
 ])  # fmt: skip

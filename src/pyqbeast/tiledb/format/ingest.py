@@ -85,6 +85,8 @@ def to_raw(column: pa.ChunkedArray | pa.Array, field: Field) -> pa.Array:
 
 def _plain(array: pa.Array) -> pa.Array:
     """The array without the forms of Arrow whose nulls and values a cast takes on trust; moments are UTC."""
+    if isinstance(array, pa.ExtensionArray):
+        return _plain(array.storage)
     # Arrow decodes neither dictionaries nor runs of views.
     if pa.types.is_dictionary(array.type):
         return pa.DictionaryArray.from_arrays(array.indices, _plain(array.dictionary)).dictionary_decode()
