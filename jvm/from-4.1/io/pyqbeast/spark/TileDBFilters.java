@@ -22,7 +22,6 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonFilterPushdown
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 import org.apache.spark.sql.sources.Filter;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
@@ -30,6 +29,9 @@ import scala.Option;
  * Gives Spark's filters to the data source {@code tiledb}. Spark does so for all sources of Python's or for none, by a
  * setting of the session, and Spark 4.2.0 keeps them with the table: the next query of the same DataFrame gets them too,
  * and counts too few rows. Here they reach this source alone, and each scan keeps its own.
+ *
+ * <p>Spark keeps what the first query has opened in the same place. So here each scan opens the array anew, also one
+ * without filters.
  */
 public final class TileDBFilters extends Rule<LogicalPlan> {
   /** Whether this version of Spark gives filters to data sources of Python. */
@@ -81,16 +83,22 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
     }
   }
 
-  /** One scan: that of the table itself, or one of its own where it took over filters. */
+  /** One scan, with a source of its own. */
   private static final class FilteredScan implements SupportsPushDownFilters {
     private final PythonTable table;
     private final CaseInsensitiveStringMap options;
     private Filter[] pushed = {};
-    private PythonDataSourceV2 own;
+    private PythonDataSourceV2 own = newSource();
 
     FilteredScan(PythonTable table, CaseInsensitiveStringMap options) {
       this.table = table;
       this.options = options;
+    }
+
+    private static PythonDataSourceV2 newSource() {
+      PythonDataSourceV2 source = new PythonDataSourceV2();
+      source.setShortName(SOURCE);
+      return source;
     }
 
     @Override
@@ -103,8 +111,7 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
       }
       Map<String, String> asked = new HashMap<>(options.asCaseSensitiveMap());
       asked.put(OPTION, "true");
-      PythonDataSourceV2 source = new PythonDataSourceV2();
-      source.setShortName(SOURCE);
+      PythonDataSourceV2 source = newSource();
       PythonDataSourceCreationResult made =
           source.getOrCreateDataSourceInPython(
               SOURCE, new CaseInsensitiveStringMap(asked), Option.apply(table.schema()));
@@ -132,10 +139,7 @@ public final class TileDBFilters extends Rule<LogicalPlan> {
 
     @Override
     public Scan build() {
-      StructType schema = table.schema();
-      return own == null
-          ? table.newScanBuilder(options).build()
-          : new PythonScan(own, SOURCE, schema, options, pushed);
+      return new PythonScan(own, SOURCE, table.schema(), options, pushed);
     }
   }
 }
