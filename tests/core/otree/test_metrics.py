@@ -175,9 +175,8 @@ def test_what_no_index_holds_is_measured_against_the_whole_table():
 def test_revision_0_is_what_no_index_holds():
     """As in the Scala project every such file is a root of which the rows are not counted."""
     staging = Revision.staging("/t", 100, ["a", "b"], 0)
-    found = metrics_of(
-        staging, [*INDEXED, file("x", 300, revision_id=0, rows=5), file("y", 100, revision_id=0)]
-    )
+    plain = [file("x", 300, revision_id=0, rows=5, deleted=2), file("y", 100, revision_id=0)]
+    found = metrics_of(staging, [*INDEXED, *plain])
     assert (found.element_count, found.cube_count, found.block_count, found.file_count, found.bytes) == (
         0,
         1,
@@ -186,6 +185,7 @@ def test_revision_0_is_what_no_index_holds():
         400,
     )
     assert (found.height, found.min_height, found.avg_fanout) == (1, 0, 0.0)
+    assert (found.deleted_rows, found.files_with_vectors, found.live_rows) == (2, 1, 0)
     assert found.indexing_columns == "a:empty,b:empty"
     assert [(level.depth, level.cube_count, level.block_count) for level in found.leaf_levels] == [(0, 1, 2)]
     assert found.read_shares[0.001] == 1.0

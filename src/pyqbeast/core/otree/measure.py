@@ -40,8 +40,9 @@ def index_metrics(
     sample of a fraction lies.
     """
     own = _files_of(revision, files)
-    for file in own:
-        _check_deleted(file)
+    if not revision.is_staging:
+        for file in own:
+            _check_deleted(file)
     tree = _Tree.of(revision, [block for file in own for block in file.blocks if not block.replicated])
     rows = tree.element_count
     deleted = sum(file.deleted for file in own)
@@ -77,7 +78,7 @@ def index_metrics(
         read_shares=read_shares,
         read_amplification={fraction: share / fraction for fraction, share in read_shares.items()},
         deleted_rows=deleted,
-        live_rows=rows - deleted,
+        live_rows=0 if revision.is_staging else rows - deleted,
         files_with_vectors=sum(file.deleted > 0 for file in own),
         unindexed_files=unindexed.files,
         unindexed_bytes=unindexed.bytes,

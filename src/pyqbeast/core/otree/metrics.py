@@ -26,7 +26,8 @@ class IndexMetrics:
         inner_…, leaf_…: of the cubes with and without cubes below them; their levels by depth.
         read_shares: for the fractions of `measure.SAMPLED`, the share of the revision's bytes that a sample opens.
         read_amplification: for the same fractions, bytes opened by bytes that many rows take: 1 is ideal.
-        deleted_rows: rows of its files that deletion vectors hide; live_rows: all others of element_count.
+        deleted_rows: rows of its files that deletion vectors hide; live_rows: all others of element_count, so none of
+            revision 0.
         files_with_vectors: how many of its files have a deletion vector.
         unindexed_files, unindexed_bytes, unindexed_rows: what the whole table holds outside of every index;
             every sample reads it. Rows are None where a file has no statistics.
