@@ -212,6 +212,13 @@ def test_a_mark_is_not_believed_where_rows_are_not_seen(below):
     assert not cubes.true_blocks(files[0])[0].replicated
 
 
+def test_copies_may_be_heavier_than_what_the_cube_keeps():
+    """Versions 0.3 to 0.5 of the Scala project joined the blocks of a cube and stored the smallest of their weights."""
+    below = [file(Block(CHILD, -100, 500, 9)), file(Block(CubeId(1, (1,)), 101, 500, 1))]
+    assert replicated([file(MARKED), *below]).copied
+    assert not replicated([file(MARKED, **{TAG_MAX_ROW_WEIGHT: "100"}), *below]).copied
+
+
 def test_files_without_an_index_may_hold_the_copies():
     with pytest.raises(UnsupportedError, match="marked is marked as replicated"):
         replicated([file(MARKED, path="marked"), file(rows=10, revision=0)])

@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyqbeast.core.errors import FormatError, UnsupportedError
-from pyqbeast.core.format.constants import LEGACY_REPLICATED_SET_PREFIX, STAGING_REVISION, WEIGHT_MIN
+from pyqbeast.core.format.constants import (
+    LEGACY_REPLICATED_SET_PREFIX,
+    STAGING_REVISION,
+    TAG_MAX_ROW_WEIGHT,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+)
 from pyqbeast.core.format.file_tags import Block, FileTags, Mark, are_blocks_told, mark_of, of_any_revision
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.stored_text import read_json, whole_number
@@ -28,6 +34,7 @@ class _Marked:
 
     path: str
     blocks: list[Block] = field(default_factory=list)
+    largest: int = WEIGHT_MIN
     rows: int = 0
     live: int = 0
     is_lightest_seen: bool = False
@@ -40,6 +47,9 @@ class _Marked:
         else:
             rows = file.rows if is_only else min(block.element_count, file.rows)
         self.blocks.append(block)
+        # Versions 0.3 to 0.5 of the Scala project joined blocks of a cube, whose rows may be heavier than it says.
+        is_bounded = not is_only or TAG_MAX_ROW_WEIGHT in file.tags
+        self.largest = max(self.largest, block.max_weight if is_bounded else WEIGHT_MAX)
         self.rows += rows
         self.live += max(0, rows - file.deleted)
 
@@ -55,9 +65,8 @@ class _Marked:
         return self.rows > 0 and self.seen + elsewhere >= max(1, self.live)
 
     def see(self, below: Block) -> None:
-        largest = max((block.max_weight for block in self.blocks), default=WEIGHT_MIN)
         self.is_lightest_seen |= any(block.min_weight == below.min_weight for block in self.blocks)
-        self.seen += below.element_count if below.min_weight <= largest else 0
+        self.seen += below.element_count if below.min_weight <= self.largest else 0
 
 
 def _listed(configuration: Mapping[str, str]) -> Iterator[_Name]:

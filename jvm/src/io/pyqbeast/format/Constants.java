@@ -65,7 +65,7 @@ public final class Constants {
   static final String TAG_REVISION = text("TAG_REVISION");
   public static final String TAG_BLOCKS = text("TAG_BLOCKS");
   public static final String TAG_KEY_ROWS = text("TAG_KEY_ROWS");
-  static final String TAG_MAX_ROW_WEIGHT = text("TAG_MAX_ROW_WEIGHT");
+  public static final String TAG_MAX_ROW_WEIGHT = text("TAG_MAX_ROW_WEIGHT");
   static final String TAG_WEIGHTS = text("TAG_WEIGHTS");
   static final String TAG_PARTS = text("TAG_PARTS");
   public static final String KEY_ROWS_WRITE = text("KEY_ROWS_WRITE");

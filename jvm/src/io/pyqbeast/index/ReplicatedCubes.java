@@ -56,7 +56,7 @@ public final class ReplicatedCubes implements Serializable {
   private static final class Marked {
     private final Set<Integer> starts = new HashSet<>();
     private final List<FileTags.Block> blocks = new ArrayList<>();
-    private int maxWeight = Constants.WEIGHT_MIN;
+    private int largest = Constants.WEIGHT_MIN;
     private double rows;
     private double live;
     private boolean isLightestSeen;
@@ -66,7 +66,9 @@ public final class ReplicatedCubes implements Serializable {
     void add(FileTags.Block block, AddFile file, boolean isOnly) {
       blocks.add(block);
       starts.add(block.minWeight());
-      maxWeight = Math.max(maxWeight, block.maxWeight());
+      // Versions 0.3 to 0.5 of the Scala project joined blocks of a cube, whose rows may be heavier than it says.
+      boolean isBounded = !isOnly || file.tagsOrEmpty().contains(Constants.TAG_MAX_ROW_WEIGHT);
+      largest = Math.max(largest, isBounded ? block.maxWeight() : Constants.WEIGHT_MAX);
       Long ofFile = StoredRows.of(file);
       double held = block.rows();
       if (ofFile != null) {
@@ -89,7 +91,7 @@ public final class ReplicatedCubes implements Serializable {
 
     void see(FileTags.Block below) {
       isLightestSeen |= starts.contains(below.minWeight());
-      seen += below.minWeight() <= maxWeight ? below.rows() : 0;
+      seen += below.minWeight() <= largest ? below.rows() : 0;
     }
   }
 
