@@ -33,7 +33,7 @@ class Damage:
         name: what is damaged.
         told: the beginning of the error that readers end in; None where they give out each row once.
         settings: changes the configuration.
-        copy: the tags of a file of copies after it.
+        copy: the tags of a file of copies after it; copies: those of all of them.
         below: the tags of the one file that shows that a marked cube was copied.
         deletes: whether all rows of that file are deleted, and their copies by vectors, as plain Delta does.
     """
@@ -42,6 +42,7 @@ class Damage:
     told: str | None = None
     settings: Callable[[dict], object] | None = None
     copy: Callable[[dict], dict | None] | None = None
+    copies: Callable[[dict], dict] | None = None
     below: Callable[[dict], dict | None] | None = None
     deletes: bool = False
 
@@ -77,6 +78,8 @@ DAMAGES = [
     Damage("copies have lost their cube", UNREADABLE, copy=lambda tags: without_cube(tags)),
     Damage("the tags of copies are cut", UNREADABLE, copy=lambda tags: cut(tags)),
     Damage("copies count more rows than they are", copy=lambda tags: counted(tags, "99999")),
+    # No damage: so the Scala project joined the blocks of a cube.
+    Damage("copies are heavier than their cube keeps", copies=lambda tags: keeping_least(tags)),
     Damage("rows that showed a copy are deleted", MARKED, deletes=True),
     Damage("copies count no rows", copy=lambda tags: counted(tags, "0")),
     Damage("the state of copies is none", UNREADABLE, copy=lambda tags: stated(tags)),
@@ -100,10 +103,17 @@ def victims(table):
     raise AssertionError("each marked cube is shown by more than one file")
 
 
+def copied(table):
+    """The files of copies."""
+    return [file.path for file in IndexedSnapshot.read(table).files if file.is_marked]
+
+
 def planted(golden, target, damage, has_blocks=False):
     """A table with a damage; with `has_blocks` its tags are of today before they are damaged."""
     small_copy_of(golden, REPLICATED, target)
     of_copies, below = victims(target)
+    changes = {**dict.fromkeys(copied(target), damage.copies), below: damage.below}
+    changes[of_copies] = damage.copy or damage.copies
     deleted = set(ids_of(target / below))
     for log_file in Path(target, "_delta_log").glob("*.json"):
         lines = [json.loads(line) for line in log_file.read_text().splitlines()]
@@ -112,7 +122,7 @@ def planted(golden, target, damage, has_blocks=False):
                 damage.settings(line["metaData"]["configuration"])
             if "add" in line:
                 add = line["add"]
-                change = {of_copies: damage.copy, below: damage.below}.get(add["path"])
+                change = changes.get(add["path"])
                 add["tags"] = upgraded(add["tags"]) if has_blocks else add["tags"]
                 add["tags"] = change(add["tags"]) if change else add["tags"]
                 if damage.deletes and (rows := rows_of(target / add["path"], deleted)):
@@ -159,6 +169,11 @@ def upgraded(tags):
 def weighed(tags, text):
     """The tags with another text for the largest weight."""
     return in_place(tags, "maxWeight", text)
+
+
+def keeping_least(tags):
+    """The tags with the smallest weight for the largest one too."""
+    return weighed(tags, re.search(r"minWeight\W+?(-?[0-9]+)", json.dumps(tags))[1])
 
 
 def counted(tags, text):
