@@ -112,6 +112,27 @@ def test_columns_that_delta_fills_in(spark, table_path):
     spark.sql("DROP TABLE filled")
 
 
+def test_a_write_reads_files_of_its_own_table_in_one_order(spark, table_path):
+    """Before its transaction and in it: rows that are numbered as they come have to get the same numbers both times."""
+    rows = spark.range(400).selectExpr("id", "id % 7 AS a")
+    save(rows, table_path, columnsToIndex="id", cubeSize=20)
+    queries = (load(spark, table_path), load(spark, table_path).sample(0.5).where("a < 6"))
+
+    def read():
+        plans = [query.select("*")._jdf.queryExecution().executedPlan() for query in queries]
+        scans = [plan.collectLeaves().apply(0).inputRDD().partitions() for plan in plans]
+        return [file.filePath().toString() for parts in scans for part in parts for file in part.files()]
+
+    active = getattr(getattr(spark._jvm.org.apache.spark.sql.delta, "OptimisticTransaction$"), "MODULE$")
+    before = read()
+    assert len(before) > 20
+    active.setActive(bridge.Transaction(spark, table_path)._java)
+    try:
+        assert read() == before
+    finally:
+        active.clearActive()
+
+
 def test_days_that_the_julian_calendar_skips(spark, table_path):
     """Spark itself looks for 1582-10-15 in Parquet, where all of these days and times are dictionaries."""
     times = "timestamp_seconds(-12220156800 + 3600 * (id % 200))"

@@ -92,6 +92,11 @@ public final class BlockIndex {
     return KNOWN.of(snapshot);
   }
 
+  /** The same if it is known, else null: this costs no job. */
+  public static BlockIndex ifKnown(Snapshot snapshot) {
+    return KNOWN.ifKnown(snapshot);
+  }
+
   /** All files of a snapshot as the log has them. No Spark job runs if they are still in memory. */
   public static List<AddFile> completeFiles(Snapshot snapshot) {
     BlockIndex index = of(snapshot);

@@ -10,7 +10,10 @@ import io.pyqbeast.spark.DeltaScans;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -92,11 +95,28 @@ public final class IndexedScan extends PrepareDeltaScan {
     DeltaScan scan = super.filesForScan(generator, limit, filters, relation);
     List<AddFile> left = ReplicatedFiles.without(ScalaInterop.list(scan.files()), snapshot);
     if (left.size() == scan.files().size()) {
-      return scan;
+      return generator instanceof Snapshot ? scan : DeltaScans.with(scan, inOrder(left, snapshot));
     }
     // Delta chose just as many files as the limit needs. They may be too few once some are left out, so the limit is
     // ignored.
     return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : DeltaScans.with(scan, left);
+  }
+
+  /**
+   * Files that a transaction reads, in the order in which other queries read them. A write looks at its rows before its
+   * transaction reads them. Spark packs files of one size as they come, and rows that are numbered in their tasks, as
+   * those of identity columns are, have to get the same numbers both times.
+   */
+  private static List<AddFile> inOrder(List<AddFile> files, Snapshot snapshot) {
+    BlockIndex index = BlockIndex.ifKnown(snapshot);
+    if (index == null) {
+      return files;
+    }
+    Map<String, Integer> places = new HashMap<>();
+    index.files().forEach(file -> places.put(file.path(), places.size()));
+    return files.stream()
+        .sorted(Comparator.comparingInt(file -> places.getOrDefault(file.path(), Integer.MAX_VALUE)))
+        .toList();
   }
 
   @Override

@@ -34,6 +34,11 @@ public final class PerSnapshot<T> {
     return value;
   }
 
+  /** The value if it has been computed; else null. */
+  public T ifKnown(Snapshot snapshot) {
+    return known.get(snapshot);
+  }
+
   /**
    * Values of a few versions of each table, for those who derive that of a later version from one of them: of the
    * newest version that is known, and of those that were asked for last. They are kept as long as Delta keeps the log,
