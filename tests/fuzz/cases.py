@@ -19,6 +19,7 @@ from tests.fuzz import alterations, checks, creation, scans, upkeep, writes
 from tests.fuzz.choices import check_choice
 from tests.fuzz.estimates import check_estimates
 from tests.fuzz.judge import NoTableError, do
+from tests.fuzz.sampled import statements
 from tests.fuzz.settings import random_settings
 from tests.fuzz.shapes import random_shape
 from tests.fuzz.twin import FoundError, Operation, Pair
@@ -26,6 +27,7 @@ from tests.fuzz.twin import FoundError, Operation, Pair
 #: Function that makes an operation of what the tables are by now, and how often it is drawn.
 OPERATIONS: dict[Callable[[Pair, random.Random], Operation], int] = {
     **writes.OPERATIONS,
+    **statements.OPERATIONS,
     **upkeep.OPERATIONS,
     **alterations.OPERATIONS,
 }

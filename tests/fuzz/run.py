@@ -27,7 +27,7 @@ from tests.spark_session import make_session
 JAVA_OPTIONS = f"{RUNS_ONCE} -XX:ReservedCodeCacheSize=400m"
 
 #: What has to happen in a run, and how many steps it may take at the most until it does.
-EXPECTED = {"pruned": 100, "scanned": 100, "estimated": 1_000}
+EXPECTED = {"pruned": 100, "scanned": 100, "sampled and written": 300, "estimated": 1_000}
 
 
 def main() -> int:

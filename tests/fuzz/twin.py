@@ -34,9 +34,9 @@ class Side:
     def sql_name(self) -> str:
         return f"{self.format}.`{self.path}`"
 
-    def registered(self) -> str:
-        """A name for the table in the catalog."""
-        name = f"fuzz_{self.format}"
+    def registered(self, name: str | None = None) -> str:
+        """A name for the table in the catalog; its own one where none is given."""
+        name = name or f"fuzz_{self.format}"
         self.spark.sql(f"DROP TABLE IF EXISTS {name}")
         self.spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{self.path}'")
         return name
