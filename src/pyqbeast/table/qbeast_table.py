@@ -149,7 +149,7 @@ class QbeastTable:
                 for number, count in dimensions.items()
                 for column in (F.lit(number).cast("bigint"), F.lit(symbols_of_level(count)))
             ]
-        )
+        ).cast("map<bigint,int>")  # of no revision it would have no types
         tags = F.col("tags")
         block = F.col("block")
         cube = block[constants.BLOCK_CUBE_ID]

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyqbeast import InvalidInputError, QbeastTable, bridge
 from tests.spark_session import under
 from tests.table.help import holds, load, log_entries, rows_2d, save
+from tests.table.relogged import set_properties
 
 NO_STATISTICS = {"spark.databricks.delta.stats.collect": "false"}
 #: Settings that make Delta lay rows out in its own way, and compact files after a commit.
@@ -75,3 +76,9 @@ def test_rows_that_delta_sorts_into_change_data_are_counted_right(spark, with_ch
     assert sum(row["n"] for row in counted) == 4_500
     report = QbeastTable.for_path(spark, table_path).verify("data")
     assert {problem.rule for problem in report.problems} <= {"no gap between levels", "leaf weight"}
+
+
+def test_there_are_no_blocks_where_no_revision_can_be_read(spark, table_path):
+    save(rows_2d(spark, 10), table_path)
+    set_properties(table_path, {"qbeast.revision.0": "{", "qbeast.revision.1": "{"})
+    assert not QbeastTable.for_path(spark, table_path).blocks().collect()
