@@ -20,6 +20,8 @@ from pyqbeast.core.transform.expressions import OUTSIDE
 _FRACTIONAL = ("float", "double", "decimal")
 
 #: Columns made before. Making one takes dozens of calls to the JVM, and each write to a table asks for the same ones.
+#: Their keys have transformations as texts: Python takes `Hash(0)` and `Hash(0.0)` for equal, which are other texts for
+#: a null.
 _MADE: WeakKeyDictionary[SparkContext, dict[Hashable, Column]] = WeakKeyDictionary()
 _MOST_MADE = 200
 
@@ -110,7 +112,7 @@ def measured(
             return of.number if spark_type.startswith(_FRACTIONAL) else of.value.cast("bigint")
         return F.lit(None).cast("double") if known is None else of.coordinate_column(known)
 
-    return _made_once(spark, ("measured", transformer, known, spark_type), make)
+    return _made_once(spark, ("measured", transformer, repr(known), spark_type), make)
 
 
 def coordinate(
@@ -122,7 +124,7 @@ def coordinate(
         known = _column(spark, transformer, spark_type).coordinate_column(transformation)
         return F.coalesce(known, F.lit(transformation.coordinate(None)))
 
-    return _made_once(spark, (transformer, transformation, spark_type), make)
+    return _made_once(spark, (transformer, repr(transformation), spark_type), make)
 
 
 def coordinates(spark: SparkSession, revision: Revision, types: Mapping[str, str]) -> list[Column]:

@@ -87,6 +87,14 @@ def test_hashed_numbers_agree_with_the_core_whatever_the_java(spark, generated):
     assert of_floats == [hashing.coordinate(np.float32(value)) for value in floats]
 
 
+def test_nulls_are_hashed_by_the_text_of_what_stands_for_them(spark):
+    """Python takes 0 and 0.0 for equal, also where it looks for a column made before."""
+    hashing = transformer_for("v", "hashing", STRING)
+    assert Hash(0).coordinate(None) != Hash(0.0).coordinate(None)
+    for known in (Hash(0), Hash(0.0)):
+        assert coordinates_of(spark, [None], "string", hashing, known) == [known.coordinate(None)]
+
+
 @pytest.mark.parametrize(
     ("low", "high"),
     [(-3.5, 1e6), (-1.7e308, 1.7e308), (-1.7e308, 1000.0), (0.0, 5e-324), (1e-310, 2e-310)],
