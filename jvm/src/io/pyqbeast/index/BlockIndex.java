@@ -139,9 +139,14 @@ public final class BlockIndex {
    * metadata by a job, and spare none.
    */
   public static Snapshot filtering(Snapshot snapshot) {
+    return filtersOnDriver(snapshot) ? of(snapshot).onDriver(snapshot) : snapshot;
+  }
+
+  /** Whether {@link #filtering} gives another snapshot. */
+  public static boolean filtersOnDriver(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     boolean isSmall = checksum.isDefined() && checksum.get().numFiles() <= LargeTables.MOST_FILES_ON_DRIVER;
-    return isSmall || WidenedFloats.areIn(snapshot.metadata().schema()) ? of(snapshot).onDriver(snapshot) : snapshot;
+    return isSmall || WidenedFloats.areIn(snapshot.metadata().schema());
   }
 
   private Snapshot onDriver(Snapshot snapshot) {

@@ -93,19 +93,24 @@ public final class IndexedScan extends PrepareDeltaScan {
       }
     }
     DeltaScan scan = super.filesForScan(generator, limit, filters, relation);
-    List<AddFile> left = ReplicatedFiles.without(ScalaInterop.list(scan.files()), snapshot);
-    if (left.size() == scan.files().size()) {
-      return generator instanceof Snapshot ? scan : DeltaScans.with(scan, inOrder(left, snapshot));
+    List<AddFile> files = ScalaInterop.list(scan.files());
+    List<AddFile> left = ReplicatedFiles.without(files, snapshot);
+    if (left.size() < files.size() && limit.nonEmpty()) {
+      // Delta chose just as many files as the limit needs. They may be too few once some are left out, so the limit is
+      // ignored.
+      return readable(generator, Option.empty(), filters, relation);
     }
-    // Delta chose just as many files as the limit needs. They may be too few once some are left out, so the limit is
-    // ignored.
-    return limit.nonEmpty() ? readable(generator, Option.empty(), filters, relation) : DeltaScans.with(scan, left);
+    if (generator instanceof Snapshot) {
+      return left.size() < files.size() ? DeltaScans.with(scan, left) : scan;
+    }
+    boolean isListedByJob = !filters.isEmpty() && !BlockIndex.filtersOnDriver(snapshot);
+    return DeltaScans.with(scan, isListedByJob ? left : inOrder(left, snapshot));
   }
 
   /**
-   * Files that a transaction reads, in the order in which other queries read them. A write looks at its rows before its
-   * transaction reads them. Spark packs files of one size as they come, and rows that are numbered in their tasks, as
-   * those of identity columns are, have to get the same numbers both times.
+   * Files that a transaction reads, in the order in which other queries read them where the driver lists them. A write
+   * looks at its rows before its transaction reads them. Spark packs files of one size as they come, and rows that are
+   * numbered in their tasks, as those of identity columns are, have to get the same numbers both times.
    */
   private static List<AddFile> inOrder(List<AddFile> files, Snapshot snapshot) {
     BlockIndex index = BlockIndex.ifKnown(snapshot);
