@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as F
@@ -25,7 +26,7 @@ def _cached(rows: DataFrame, side: Side, condition: str) -> None:
 
 def _in_batch(rows: DataFrame, side: Side, condition: str) -> None:
     """By the function of a stream, which has a session of its own."""
-    feed = f"{side.path}_feed{side.version}"
+    feed = f"{side.path}_feed{uuid4().hex}"
     rows.sparkSession.range(1).write.format("delta").save(feed)
     stream = rows.sparkSession.readStream.format("delta").load(feed).writeStream
     stream = stream.foreachBatch(lambda batch, number: _writer(rows, side).save(side.path))
