@@ -30,6 +30,7 @@ def books(spark, tmp_path_factory):
         "1764000000000 + id as began",
         "1764000000000 + id + id % 100 as ended",
         "1D + (7 - id % 8) * 1e-9D as x",
+        "if(id = 39999, 2147483647, cast(id % 100 as int)) as small",
     )
     save(rows, place, columnsToIndex="id", cubeSize=2_000, sampleFractions="0.05,0.1,0.3")
     load(spark, place).createOrReplaceTempView("books")
@@ -64,6 +65,11 @@ def test_groups_are_sorted_by_what_they_are_and_not_by_a_float_of_it(spark, book
     assert [row["g"] for row in answer.df.collect()] == list(range(7, -1, -1))
     answer = pyqbeast.tolerance(spark.sql(ordered + "m DESC, g"), budget=500_000)
     assert [row["g"] for row in answer.df.collect()] == list(range(8))
+    large = "SELECT 16777216 + g AS k, count(*) AS n FROM books GROUP BY 16777216 + g"
+    answer = pyqbeast.tolerance(
+        spark.sql(f"SELECT k, n, cast(k AS FLOAT) AS m FROM ({large}) ORDER BY k DESC"), budget=500_000
+    )
+    assert [row["k"] - 16777216 for row in answer.df.collect()] == list(range(7, -1, -1))
     # All groups are equal there, and any three of them may be the exact answer's.
     answer = pyqbeast.tolerance(spark.sql(ordered + "m LIMIT 3"), budget=500_000)
     assert [row["sure"] for row in answer.df.collect()] == [False] * 3
@@ -100,6 +106,14 @@ def test_a_rounded_estimate_has_bounds_that_are_rounded_alike(spark, books):
     assert {tuple(row[name] for name in names) for row in exact.df.collect()} == set(
         map(tuple, spark.sql(rounded).collect())
     )
+
+
+def test_a_rounded_bound_stays_in_its_type(spark, books):
+    """The file's statistics have the largest INT, in a row that the query leaves out."""
+    query = spark.sql("SELECT round(max(small), -1) AS top FROM books WHERE id < 39999")
+    answer = pyqbeast.tolerance(query, budget=500_000)
+    assert not answer.exact
+    assert answer.df.first()["top_high"] == 2147483647
 
 
 def test_groups_that_are_equal_once_rounded_share_their_place(spark, books):

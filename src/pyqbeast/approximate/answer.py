@@ -25,7 +25,7 @@ from pyqbeast.approximate.estimate.rounding import (
 )
 from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
 from pyqbeast.approximate.estimate.state import Mask
-from pyqbeast.approximate.requested_aggregates import KIND_OF_SPARK_CLASS, RequestedAggregates
+from pyqbeast.approximate.requested_aggregates import BITS, KIND_OF_SPARK_CLASS, RequestedAggregates
 from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
@@ -209,10 +209,12 @@ class _Outputs:
 
     def order(self) -> list[Column]:
         """What the query sorts by."""
-        # An output that the query only sorts by is not among the result's columns, so it has no type there.
+        # An output that the query only sorts by is not among the result's columns, so it has no type there. A column
+        # that casts a group to FLOAT shows it rounded.
         types = {
             (each.output, each.rounding): field.dataType
             for each, field in zip(self.query.result, self.schema, strict=True)
+            if not isinstance(field.dataType, T.FloatType)
         }
         return [
             _ordered(each, self._value(each.output, types.get((each.output, each.rounding)), each.rounding))
@@ -271,7 +273,8 @@ def _typed(number: Column, data_type: T.DataType) -> Column:
             .otherwise(number.cast(data_type))
         )
     if isinstance(data_type, T.IntegralType):
-        # Bounds of the least and the largest number of 64 bits lie beyond it.
-        within = F.least(F.greatest(F.round(number), F.lit(-(2.0**63))), F.lit(2.0**63))
+        # Bounds of the least and the largest number of a type may lie beyond it, as doubles and where they are rounded.
+        end = 2.0 ** (BITS[type(data_type)] - 1)
+        within = F.least(F.greatest(F.round(number), F.lit(-end)), F.lit(end - 1))
         return F.when(number.isNotNull(), within).cast(data_type)
     return number.cast(data_type)

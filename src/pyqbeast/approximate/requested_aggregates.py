@@ -59,7 +59,8 @@ _GROUP_TYPES = (
 
 #: A sum of decimals has so many more digits than these.
 _MORE_DIGITS = 10
-_BITS: dict[type[T.DataType], int] = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
+#: What whole numbers take.
+BITS: dict[type[T.DataType], int] = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32, T.LongType: 64}
 
 
 @dataclass
@@ -197,8 +198,8 @@ class RequestedAggregates:
         if aggregate.kind in EXTREMES:
             return
         largest = self.limits.overflows_at.get(aggregate, math.inf)
-        if type(data_type) in _BITS:
-            self.limits.overflows_at[aggregate] = min(largest, 2.0 ** (_BITS[type(data_type)] - 1))
+        if type(data_type) in BITS:
+            self.limits.overflows_at[aggregate] = min(largest, 2.0 ** (BITS[type(data_type)] - 1))
         elif isinstance(data_type, T.DecimalType):
             self.limits.overflows_at[aggregate] = min(
                 largest, 10.0 ** (data_type.precision - data_type.scale)
