@@ -71,6 +71,11 @@ final class Arithmetic {
     return term(expression, leaf);
   }
 
+  /** Whether an expression computes by one of + - * /. */
+  static boolean isSign(Expression expression) {
+    return SIGNS.containsKey(expression.getClass());
+  }
+
   /** A constant as a double. A FLOAT has more digits than its text, and a decimal has those of its text. */
   static double number(Object constant) {
     return constant instanceof Number number ? number.doubleValue() : Double.parseDouble(constant.toString());

@@ -1,15 +1,10 @@
 package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
-import java.util.Set;
-import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.Divide;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.Round;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
-import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
 import org.apache.spark.sql.types.FloatType;
 
@@ -24,9 +19,6 @@ record Rounding(Expression of, Object shown) {
   private static final String FLOAT = "float";
   /** Doubles have no more digits than these. */
   private static final int MOST_PLACES = 18;
-
-  private static final Set<Class<? extends Expression>> ARITHMETIC =
-      Set.of(Add.class, Subtract.class, Multiply.class, Divide.class);
 
   /**
    * Of an expression; null for one that is shown as it is.
@@ -44,7 +36,7 @@ record Rounding(Expression of, Object shown) {
       return in(tried.child());
     }
     if (expression.dataType() instanceof FloatType) {
-      boolean isComputed = expression instanceof Cast || ARITHMETIC.contains(expression.getClass());
+      boolean isComputed = expression instanceof Cast || Arithmetic.isSign(expression);
       return isComputed ? new Rounding(expression, FLOAT) : null;
     }
     if (expression instanceof Round round && round.scale().eval(null) instanceof Integer places) {
