@@ -23,10 +23,9 @@ from pyqbeast.approximate.estimate.rounding import (
     known_numbers,
     shown_bounds,
 )
-from pyqbeast.approximate.estimate.selection import Choice, Verdict, choice
+from pyqbeast.approximate.estimate.selection import Choice, Selection, Verdict, choice
 from pyqbeast.approximate.estimate.state import Mask
 from pyqbeast.approximate.requested_aggregates import BITS, KIND_OF_SPARK_CLASS, RequestedAggregates
-from pyqbeast.approximate.selected_groups import first_groups
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
 
@@ -107,7 +106,7 @@ def estimated_answer(
     state: State,
     estimates: Mapping[Requested, Estimates],
     query_frame: DataFrame,
-    verdict: Verdict | None,
+    kept: tuple[Selection, Verdict] | None,
     *,
     exact: bool,
 ) -> tuple[DataFrame, Choice | None, Mask]:
@@ -121,13 +120,14 @@ def estimated_answer(
         state: what the estimates were made of.
         estimates: by aggregate.
         query_frame: the query, for its schema.
-        verdict: which groups the query keeps; None for all.
+        kept: what the query keeps of its groups, and which these are; None for all.
         exact: whether the estimates are the exact answer.
     """
     fields, columns = _values_of(query, aggregates, state, estimates)
     chosen, rows = None, np.ones(len(state.groups), dtype=bool)
-    if verdict is not None:
-        rows = first_groups(query, aggregates, state, estimates, verdict.having)
+    if kept is not None:
+        selection, verdict = kept
+        rows = selection.shown(state, estimates, verdict.having)
         # Of groups that are equal the exact answer has any.
         chosen = Choice() if exact else choice(state.groups, rows, verdict)
         fields.append(T.StructField(SURE, T.BooleanType()))
@@ -141,7 +141,7 @@ def estimated_answer(
     shown = outputs.columns()
     if query.order:
         held = held.orderBy(*outputs.order())
-    if verdict is not None:
+    if kept is not None:
         shown.append(F.col(SURE))
     return held.select(*shown), chosen, rows
 

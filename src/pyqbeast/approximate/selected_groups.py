@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pyqbeast.approximate.estimate import Estimates, Requested, State
+from pyqbeast.approximate.estimate import Requested
 from pyqbeast.approximate.estimate.selection import (
     Comparison,
     Condition,
     Junction,
     Negation,
     Selection,
-    SortKey,
-    estimated_values,
-    sorted_groups,
+    SortedBy,
 )
 from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
@@ -30,15 +24,22 @@ def selection_of(query: AggregateQuery, aggregates: RequestedAggregates) -> Sele
     having = None if query.having is None else _condition(query.having, aggregates)
     if query.limit is None:
         return Selection(having)
-    order = query.order[0]
+    first, *then = query.order
     return Selection(
         having,
-        _requested(order.output, aggregates),
-        order.ascending,
-        order.nulls_first,
+        _requested(first.output, aggregates),
+        first.ascending,
+        first.nulls_first,
         query.limit,
-        order.rounding,
+        first.rounding,
+        tuple(_sorted_by(each, query, aggregates) for each in then),
     )
+
+
+def _sorted_by(order: Order, query: AggregateQuery, aggregates: RequestedAggregates) -> SortedBy:
+    group = query.outputs[order.output].group
+    by = _requested(order.output, aggregates) if group is None else group
+    return SortedBy(by, order.ascending, order.nulls_first, order.rounding)
 
 
 def _condition(stored: list[Any], aggregates: RequestedAggregates) -> Condition:
@@ -56,24 +57,3 @@ def _requested(ordinal: int, aggregates: RequestedAggregates) -> Requested:
     requested = aggregates.of_outputs[ordinal]
     assert requested is not None
     return requested
-
-
-def first_groups(
-    query: AggregateQuery,
-    aggregates: RequestedAggregates,
-    state: State,
-    estimates: Mapping[Requested, Estimates],
-    kept: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Which of the kept groups [group] are shown: the first by their estimates, as many as the query takes."""
-    if query.limit is None:
-        return kept
-
-    def values(order: Order) -> Sequence[Any]:
-        at = query.outputs[order.output].group
-        if at is not None:
-            return [group[at] for group in state.groups]
-        return estimated_values(state, estimates[_requested(order.output, aggregates)], order.rounding)
-
-    keys = [SortKey(values(each), each.ascending, each.nulls_first) for each in query.order]
-    return np.isin(np.arange(len(kept)), sorted_groups(keys, kept)[: query.limit])

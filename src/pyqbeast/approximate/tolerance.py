@@ -217,9 +217,8 @@ def _estimate(
 ) -> Estimate:
     fraction = progress.fraction
     exact = fraction >= 1 and progress.is_mergeable
-    verdict = progress.verdict(confidence)
     answer, chosen, shown = estimated_answer(
-        query, rows.aggregates, progress.state, by_aggregate, df, verdict, exact=exact
+        query, rows.aggregates, progress.state, by_aggregate, df, progress.kept(confidence), exact=exact
     )
     return Estimate(
         df=answer,

@@ -11,7 +11,14 @@ import pyarrow as pa
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.outcome import check_names
-from pyqbeast.approximate.estimate.selection import Comparison, Condition, Junction, Negation, Selection
+from pyqbeast.approximate.estimate.selection import (
+    Comparison,
+    Condition,
+    Junction,
+    Negation,
+    Selection,
+    SortedBy,
+)
 from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.scanning.aggregates import Request
@@ -56,10 +63,17 @@ class Kept:
                 "limit takes the first groups by an estimate, such as order_by='mean DESC', limit=10; by their own "
                 "values `where` picks groups"
             )
-        first = order[0]
+        first, *others = order
         by = request.aggregates[first.name]
-        selection = Selection(condition, by, first.ascending, first.nulls_first, int(limit))
+        then = tuple(_sorted_by(each, request) for each in others)
+        selection = Selection(condition, by, first.ascending, first.nulls_first, int(limit), then=then)
         return cls(selection, order)
+
+
+def _sorted_by(column: SortColumn, request: Request) -> SortedBy:
+    name = column.name
+    by = request.groups.index(name) if name in request.groups else request.aggregates[name]
+    return SortedBy(by, column.ascending, column.nulls_first)
 
 
 class _OfEstimates:

@@ -25,6 +25,7 @@ from pyqbeast.approximate.estimate.selection import (
     Junction,
     Negation,
     Selection,
+    SortedBy,
     choice,
     confidence_of_shown,
     nulls_of,
@@ -367,6 +368,20 @@ def test_the_fewer_of_the_candidates_are_shown_the_more_each_bound_has_to_hold()
     # What has no bounds has none that miss.
     assert level(40, shown=10, possible=500) == pytest.approx(0.9875)
     assert level(0, shown=10, possible=500) == level(1_000, shown=0, possible=500) == 0.95
+
+
+def test_groups_that_are_equal_are_shown_by_what_else_they_are_sorted_by():
+    state = State.empty(axes_for([COUNT]), [("a",), ("b",), ("c",), ("d",)])
+    counts = {COUNT: made([(0, each, 99) for each in (90, 21, 23, 22)], COUNT)}
+
+    def shown(*then):
+        first = Selection(first=COUNT, ascending=False, limit=2, rounding=-1, then=then)
+        return first.shown(state, counts, np.array([False, True, True, True])).tolist()
+
+    by_name = SortedBy(0, ascending=False, nulls_first=True)
+    by_count = SortedBy(COUNT, ascending=True, nulls_first=True)
+    assert shown(by_name) == [False, False, True, True]
+    assert shown(by_count, by_name) == [False, True, False, True]
 
 
 @pytest.mark.slow

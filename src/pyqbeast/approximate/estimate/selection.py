@@ -66,6 +66,21 @@ class Negation(NamedTuple):
 Condition: TypeAlias = Comparison | Junction | Negation
 
 
+class SortedBy(NamedTuple):
+    """What groups are sorted by.
+
+    Attributes:
+        by: an estimate, or the number of one of the columns that name a group.
+        ascending, nulls_first: how.
+        rounding: an estimate is rounded so, see `as_shown`.
+    """
+
+    by: Requested | int
+    ascending: bool
+    nulls_first: bool
+    rounding: Rounding = None
+
+
 @dataclass(frozen=True)
 class Selection:
     """What a query keeps of its groups.
@@ -76,6 +91,7 @@ class Selection:
         ascending, nulls_first: how.
         limit: how many are kept; None for all.
         rounding: what they are sorted by is rounded so, see `as_shown`.
+        then: what those are sorted by that are equal in that.
     """
 
     having: Condition | None = None
@@ -84,6 +100,7 @@ class Selection:
     nulls_first: bool = True
     limit: int | None = None
     rounding: Rounding = None
+    then: tuple[SortedBy, ...] = ()
 
     @property
     def requested(self) -> list[Requested]:
@@ -121,9 +138,9 @@ class Selection:
         """Which of the groups [group] that meet the condition are in the answer; of equal ones at its end any."""
         if self.limit is None or self.first is None:
             return having
-        values = estimated_values(state, estimates[self.first], self.rounding)
-        key = SortKey(values, self.ascending, self.nulls_first)
-        return np.isin(np.arange(len(having)), sorted_groups([key], having)[: self.limit])
+        order = (SortedBy(self.first, self.ascending, self.nulls_first, self.rounding), *self.then)
+        keys = [_sort_key(each, state, estimates) for each in order]
+        return np.isin(np.arange(len(having)), sorted_groups(keys, having)[: self.limit])
 
 
 class Verdict(NamedTuple):
@@ -433,6 +450,13 @@ class SortKey(NamedTuple):
     values: Sequence[Any]
     ascending: bool
     nulls_first: bool
+
+
+def _sort_key(order: SortedBy, state: State, estimates: Mapping[Requested, Estimates]) -> SortKey:
+    by, ascending, nulls_first, rounding = order
+    if isinstance(by, int):
+        return SortKey([group[by] for group in state.groups], ascending, nulls_first)
+    return SortKey(estimated_values(state, estimates[by], rounding), ascending, nulls_first)
 
 
 def estimated_values(state: State, estimates: Estimates, rounding: Rounding = None) -> list[float | None]:

@@ -177,10 +177,11 @@ class Progress:
         `is_mergeable` too.
         """
         found = self._estimates(confidence)
-        verdict = self.verdict(confidence)
-        if self._selection is None or verdict is None:
+        kept = self.kept(confidence)
+        if kept is None:
             return found
-        shown = self._selection.shown(self.state, found, verdict.having)
+        selection, verdict = kept
+        shown = selection.shown(self.state, found, verdict.having)
         of_shown = confidence_of_shown(shown, verdict.possible, found.values(), confidence)
         if of_shown == confidence:
             return found
@@ -326,6 +327,11 @@ class Progress:
             {name: ends for name, ends in between.items() if ends is not None},
         )
         return completeness(self.state, self.fraction, confidence, unread)
+
+    def kept(self, confidence: float) -> tuple[Selection, Verdict] | None:
+        """What the query keeps of its groups, and which these are; None if it keeps all of them."""
+        verdict = self.verdict(confidence)
+        return None if self._selection is None or verdict is None else (self._selection, verdict)
 
     def verdict(self, confidence: float) -> Verdict | None:
         """Which groups the query keeps, all said together with this confidence as far as the bounds of so many groups
