@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from pathlib import Path
 
@@ -29,57 +30,78 @@ def data_files(path):
     return sorted((f.name, f.stat().st_mtime_ns) for f in Path(path).glob("*.parquet"))
 
 
+def copied(table, kind, path):
+    """Copies a plain Delta table, or its Parquet files alone, and returns what `convert` calls that."""
+    shutil.copytree(table, path)
+    if kind == "parquet":
+        shutil.rmtree(Path(path, "_delta_log"))
+    return f"{kind}.`{path}`"
+
+
+@pytest.fixture(scope="module")
+def plain(spark, tmp_path_factory):
+    """A function that copies a plain Delta table of 500 rows; see `copied`."""
+    path = str(tmp_path_factory.mktemp("plain") / "table")
+    rows_2d(spark, 500).write.format("delta").save(path)
+    return functools.partial(copied, path)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "delta"])
-def test_files_stay_and_are_indexed_later(spark, table_path, kind):
-    rows_2d(spark, 2_000).write.format(kind).save(table_path)
+def test_files_stay_and_are_indexed_later(spark, plain, table_path, kind):
+    identifier = plain(kind, table_path)
     before = data_files(table_path)
-    identifier = f"{kind}.`{table_path}`"
     table = pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"], cube_size=500)
     assert data_files(table_path) == before
     assert (table.columns_to_index, table.cube_size, table.latest_revision.id) == (["a", "b"], 500, 0)
-    assert rows_read(table.sample(1.0)) == 2_000
+    assert rows_read(table.sample(1.0)) == 500
     landed = bridge.TableLog(spark, table_path).version
     pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"], cube_size=500)
     assert bridge.TableLog(spark, table_path).version == landed
     if kind == "delta":
         return  # the table goes on as the other one does
-    rows_2d(spark, 1_000, first=2_000).write.format("qbeast").mode("append").save(table_path)
+    rows_2d(spark, 500, first=500).write.format("qbeast").mode("append").save(table_path)
     assert table.latest_revision.id == 1
     assert table.optimize(revision=0).changed
     assert table.metrics().unindexed_files == 0
-    assert ids(load(spark, table_path)) == list(range(3_000))
+    assert ids(load(spark, table_path)) == list(range(1_000))
     holds(spark, table_path)
 
 
-def test_no_option_of_an_older_index_stays(spark, table_path):
+def test_no_option_of_an_older_index_stays(spark, plain, table_path):
     """The Scala project keeps options of a write among the properties, and its samples in SQL go by them.
 
     Its catalog stores each of them twice.
     """
-    rows_2d(spark, 100).write.format("delta").save(table_path)
+    identifier = plain("delta", table_path)
     older = {"columnsToIndex": "id", "option.columnsToIndex": "id", "mine": "stays"}
     set_properties(table_path, older)
-    table = pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
+    table = pyqbeast.convert(spark, identifier, columns_to_index=["a", "b"])
     kept = bridge.TableLog(spark, table_path).configuration
     assert not [key for key in kept if "columnsToIndex" in key]
     assert (table.columns_to_index, kept["mine"]) == (["a", "b"], "stays")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta"])
-def test_partitioned_tables_are_refused_and_stay_as_they_are(spark, table_path, kind):
-    rows_2d(spark, 100).write.format(kind).partitionBy("name").save(table_path)
-    before = sorted(Path(table_path).rglob("*"))
-    with pytest.raises(UnsupportedError, match="partitioned"):
-        pyqbeast.convert(spark, f"{kind}.`{table_path}`", columns_to_index=["a"])
-    assert sorted(Path(table_path).rglob("*")) == before
+def test_partitioned_tables_are_refused_and_stay_as_they_are(spark, tmp_path):
+    rows_2d(spark, 2).write.format("delta").partitionBy("name").save(f"{tmp_path}/table")
+    are_refused(spark, tmp_path, UnsupportedError, "partitioned")
 
 
-def test_only_folders_of_the_table_say_that_it_is_partitioned(spark, tmp_path):
+def are_refused(spark, folder, error, told):
+    """The table in a folder is not converted, nor are its Parquet files, and all stays as it is."""
+    for kind in ("parquet", "delta"):
+        identifier = copied(folder / "table", kind, folder / kind)
+        before = sorted(folder.rglob("*"))
+        with pytest.raises(error, match=told):
+            pyqbeast.convert(spark, identifier, columns_to_index=["a"])
+        assert sorted(folder.rglob("*")) == before, kind
+
+
+def test_only_folders_of_the_table_say_that_it_is_partitioned(spark, plain, tmp_path):
     """It may lie in a partition's folder, however its path is spelled."""
     folder = tmp_path / "env=prod"
-    rows_2d(spark, 100).write.format("parquet").save(str(folder / "a"))
+    plain("parquet", folder / "a")
     table = pyqbeast.convert(spark, f"parquet.`file://{folder}/b/../a`", columns_to_index=["a"])
-    assert (table.columns_to_index, rows_read(table.df())) == (["a"], 100)
+    assert (table.columns_to_index, rows_read(table.df())) == (["a"], 500)
 
 
 @pytest.mark.parametrize(
@@ -96,25 +118,21 @@ def test_a_table_is_partitioned_by_folders_in_it(root, file, is_partitioned):
     assert converting._is_partitioned(root, [file]) == is_partitioned
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta"])
-def test_a_column_with_a_reserved_name_is_refused_and_all_stays_as_it_is(spark, table_path, kind):
+def test_a_column_with_a_reserved_name_is_refused_and_all_stays_as_it_is(spark, tmp_path):
     """No write would be taken afterwards."""
-    rows_2d(spark, 100, columns="1 as _QbeastWeight").write.format(kind).save(table_path)
-    before = sorted(Path(table_path).rglob("*"))
-    with pytest.raises(InvalidInputError, match="'_QbeastWeight' is used by the index"):
-        pyqbeast.convert(spark, f"{kind}.`{table_path}`", columns_to_index=["a"])
-    assert sorted(Path(table_path).rglob("*")) == before
+    rows_2d(spark, 2, columns="1 as _QbeastWeight").write.format("delta").save(f"{tmp_path}/table")
+    are_refused(spark, tmp_path, InvalidInputError, "'_QbeastWeight' is used by the index")
 
 
-def test_bad_input(spark, table_path):
-    rows_2d(spark, 10).write.format("parquet").save(table_path)
+def test_bad_input(spark, plain, table_path):
+    identifier = plain("parquet", table_path)
     for message, wrong in {
         "did you mean 'name'": {"columns_to_index": ["nmae"]},
         "columns_to_index": {"columns_to_index": []},
         "cube_size": {"columns_to_index": ["a"], "cube_size": 0},
     }.items():
         with pytest.raises(InvalidInputError, match=message):
-            pyqbeast.convert(spark, f"parquet.`{table_path}`", **wrong)
+            pyqbeast.convert(spark, identifier, **wrong)
     for nowhere in ("delta.`/nowhere/at/all`", "parquet.`/nowhere/at/all`", "no_such_table"):
         with pytest.raises(TableNotFoundError):
             pyqbeast.convert(spark, nowhere, columns_to_index=["a"])
@@ -123,10 +141,9 @@ def test_bad_input(spark, table_path):
     assert not (Path(table_path) / "_delta_log").exists()
 
 
-def converted_second(spark, path, monkeypatch, step):
+def converted_second(spark, plain, path, monkeypatch, step):
     """A table that another writer converts and appends to just before a step of our own conversion."""
-    rows_2d(spark, 500).write.format("delta").save(path)
-    identifier = f"delta.`{path}`"
+    identifier = plain("delta", path)
     own, others = getattr(converting, step), []
 
     def later(*arguments):
@@ -140,22 +157,22 @@ def converted_second(spark, path, monkeypatch, step):
     return pyqbeast.convert(spark, identifier, columns_to_index=["b"])
 
 
-def test_who_converts_second_leaves_the_index_of_the_first(spark, table_path, monkeypatch):
-    table = converted_second(spark, table_path, monkeypatch, "_store_staging")
+def test_who_converts_second_leaves_the_index_of_the_first(spark, plain, table_path, monkeypatch):
+    table = converted_second(spark, plain, table_path, monkeypatch, "_store_staging")
     assert (table.columns_to_index, table.latest_revision.id) == (["a", "b"], 1)
     assert ids(load(spark, table_path)) == list(range(1_000))
     assert pyqbeast.scan(table_path).verify().ok
 
 
-def test_tags_of_the_index_of_the_first_stay(spark, table_path, monkeypatch):
+def test_tags_of_the_index_of_the_first_stay(spark, plain, table_path, monkeypatch):
     """The second looks for tags of an index that is gone in the version that had no index."""
-    table = converted_second(spark, table_path, monkeypatch, "_columns")
+    table = converted_second(spark, plain, table_path, monkeypatch, "_columns")
     assert table.columns_to_index == ["a", "b"]
     assert any(file.tags for file in read_snapshot(table_path).files)
 
 
-def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatch):
-    rows_2d(spark, 100).write.format("delta").save(table_path)
+def test_a_table_that_never_rests_is_not_converted(spark, plain, table_path, monkeypatch):
+    identifier = plain("delta", table_path)
     store = converting._store_staging
 
     def later(*arguments):
@@ -164,7 +181,7 @@ def test_a_table_that_never_rests_is_not_converted(spark, table_path, monkeypatc
 
     monkeypatch.setattr(converting, "_store_staging", later)
     with pytest.raises(CommitConflictError, match="no indexed table; convert it again"):
-        pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a"])
+        pyqbeast.convert(spark, identifier, columns_to_index=["a"])
 
 
 LATEST = "qbeast.lastRevisionID"
