@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
-from pyqbeast import QbeastTable
+from pyqbeast import QbeastTable, scan
 from pyqbeast.cli import common
 from pyqbeast.cli.app import app
-from tests.table.help import holds, ids, rows_2d, save
+from tests.table.help import holds, ids, rows_2d, save, save_copy
 
 
 def a_day_passes(path):
@@ -67,8 +67,9 @@ def test_the_commands_make_a_table_right(spark, pyqbeast, doctor, table_path):
     for reader in ("qbeast-spark", "delta-rs", "polars"):
         assert doctor(table_path, reader)["ok"]
     left = [i for i in range(1_000) if i % 10 != 3]
-    table = holds(spark, table_path)
-    assert (ids(table.df()), table.metrics().unindexed_files) == (left, 0)
+    assert ids(QbeastTable.for_path(spark, table_path).df()) == left
+    scanned = scan(table_path)
+    assert (scanned.verify().ok, scanned.metrics().unindexed_files) == (True, 0)
     stored = DeltaTable(table_path).to_pyarrow_table()
     assert sorted(stored.column("id").to_pylist()) == left
     assert stored.column("label").null_count == 0
@@ -90,7 +91,7 @@ def test_what_cannot_be_changed_in_place_is_written_anew(spark, pyqbeast, doctor
 def test_doctor_needs_a_table_for_a_reader_and_a_reader_that_it_knows(pyqbeast, spark, table_path):
     done = pyqbeast("doctor", "--reader", "duckdb")
     assert (done.exit_code, "needs a table" in done.output) == (1, True)
-    save(rows_2d(spark, 100), table_path)
+    save_copy(spark, table_path)
     done = pyqbeast("doctor", table_path, "--reader", "excel")
     assert (done.exit_code, "has to be one of qbeast-spark, " in done.output) == (1, True)
     done = pyqbeast("doctor", table_path, session=None)
