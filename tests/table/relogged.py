@@ -6,6 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.deletion_vectors.tables import add as add_entry
 from tests.deletion_vectors.tables import commit
 from tests.table.help import log_entries
 
@@ -43,3 +47,21 @@ def set_properties(path, properties):
     stored = {**metadata["configuration"], **properties}
     metadata["configuration"] = {key: text for key, text in stored.items() if text is not None}
     commit(Path(path), len(list(Path(path, "_delta_log").glob("*.json"))), {"metaData": metadata})
+
+
+def append_unindexed(path, *firsts, rows=100, **columns):
+    """Commits what a writer appends that knows no index: a file of so many rows for each first id.
+
+    The indexed columns are the id, or what is given for all rows of the files.
+    """
+    version, adds = len(list(Path(path, "_delta_log").glob("*.json"))), []
+    for first in firsts:
+        numbers = pa.array(range(first, first + rows), pa.int64())
+        given = {name: pa.repeat(value, rows) for name, value in columns.items()}
+        file = Path(path, f"unindexed-{first}.parquet")
+        pq.write_table(
+            pa.table({"id": numbers, "a": numbers.cast("int32"), "b": numbers.cast("double"), **given}), file
+        )
+        adds.append(add_entry(file.name, rows, size=file.stat().st_size))
+        adds[-1]["add"]["modificationTime"] = int(file.stat().st_mtime * 1000)
+    commit(Path(path), version, *adds)

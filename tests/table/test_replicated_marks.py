@@ -14,10 +14,11 @@ from pyqbeast import FormatError, QbeastTable, UnsupportedError
 from pyqbeast.delta_log.reader import read_snapshot
 from pyqbeast.table.maintain import repair_texts
 from tests.scanning import damaged_copies
+from tests.scanning.damaged_copies import rows_and_ids
 from tests.spark_session import under
 from tests.table.help import count, ids_of_each, load, log_entries, rows_2d, rows_read, rows_written, save
 from tests.table.legacy import REPLICATED, SMALL, copy_of, small_copy_of
-from tests.table.relogged import marked, relogged, set_properties
+from tests.table.relogged import append_unindexed, marked, relogged, set_properties
 
 ROWS = 2_000
 #: How many rows the table with copies has, each counted once.
@@ -43,14 +44,10 @@ def indexed(spark, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    "is_chosen",
-    [lambda _: True, lambda cube: cube == ""],
-    ids=["every cube", "the root"],
-)
-def test_a_mark_without_copies_hides_no_row(spark, indexed, table_path, is_chosen):
+def test_marks_without_copies_hide_no_row(spark, indexed, table_path):
+    """Of every cube. Other tests read tables of which the root alone is marked."""
     shutil.copytree(indexed, table_path)
-    path = marked(table_path, is_chosen)
+    path = marked(table_path, lambda _: True)
     reads_all(spark, path)
     with under(spark, {"spark.databricks.delta.stats.skipping": "false"}):
         assert count(load(spark, path)) == ROWS
@@ -85,11 +82,11 @@ def test_a_mark_of_before_format_0_6_without_copies_ends_with_the_upgrade(spark,
 
 def test_nobody_can_tell_where_files_without_an_index_may_hold_the_rows(spark, indexed, table_path):
     shutil.copytree(indexed, table_path)
-    rows_2d(spark, 100, first=ROWS).write.format("delta").mode("append").save(table_path)
+    append_unindexed(table_path, ROWS)
     few = marked(table_path, lambda cube: cube == "")
     reads_all(spark, few, ROWS + 100)  # 100 rows cannot be those of a full cube
     shutil.rmtree(few)
-    rows_2d(spark, ROWS, first=ROWS + 100).write.format("delta").mode("append").save(table_path)
+    append_unindexed(table_path, ROWS + 100, rows=ROWS)
     many = marked(table_path, lambda cube: cube == "")
     for ask in (
         lambda: load(spark, many).count(),
@@ -118,12 +115,15 @@ def with_copies(upgraded, table_path):
 
 def test_a_repair_leaves_the_copies_of_a_lost_revision(spark, golden, table_path):
     path = small_copy_of(golden, REPLICATED, table_path)
-    set_properties(path, {"qbeast.revision.1": None})
-    left = QbeastTable.for_path(spark, path).repair(dry_run=False).left
-    assert {(each.problem.rule, each.text) for each in left} == {("tags", repair_texts.COPIES)}
-    counts_once(spark, path)
+    set_properties(path, {"qbeast.revision.1": "{"})
+    done = QbeastTable.for_path(spark, path).repair(dry_run=False)
+    assert repair_texts.REVISED in {each.text for each in done.healed}
+    assert "qbeast.revision.1" not in log_entries(path, "metaData")[-1]["configuration"]
+    assert {(each.problem.rule, each.text) for each in done.left} == {("tags", repair_texts.COPIES)}
+    assert rows_and_ids(path) == (COPIED_ROWS, COPIED_ROWS)
     pyqbeast.upgrade(spark, path, drop_replicated=True)
-    assert QbeastTable.for_path(spark, path).repair().ok
+    assert len(read_snapshot(path).files) == 14
+    assert rows_and_ids(path) == (COPIED_ROWS, COPIED_ROWS)
 
 
 def test_a_repair_takes_no_mark_out_while_other_tags_lie(spark, with_copies):
@@ -160,13 +160,12 @@ def test_a_repair_that_keeps_a_mark_keeps_what_shows_that_it_is_false(spark, ind
     assert {each.text for each in report.left} == {repair_texts.MARKED}
     reads_all(spark, path)
     table.optimize(files=[file.path for file in read_snapshot(path).files])
-    assert table.repair().ok
+    assert pyqbeast.scan(path).verify().ok
 
 
 def test_an_optimize_of_a_lost_revision_writes_no_copies(spark, with_copies):
     """The rows of the lost one are laid out by the newer one, and what was copied to them leaves the table."""
     to_a_newer_revision(with_copies)
-    counts_once(spark, with_copies)
     assert QbeastTable.for_path(spark, with_copies).optimize(revision=0).files_removed == 17
     counts_once(spark, with_copies)
     assert pyqbeast.scan(with_copies).verify().ok
@@ -203,7 +202,7 @@ def test_copies_are_known_where_no_revision_is_the_latest(spark, with_copies):
         with pytest.raises(UnsupportedError, match="pyqbeast upgrade --drop-replicated"):
             spark.sql(change.format(path))
     assert QbeastTable.for_path(spark, path).repair(dry_run=False).ok
-    counts_once(spark, path)
+    assert rows_and_ids(path) == (COPIED_ROWS, COPIED_ROWS)
 
 
 def counts_once(spark, path):
@@ -213,24 +212,13 @@ def counts_once(spark, path):
 
 
 def test_a_rewrite_of_what_was_copied_takes_the_copies_out(spark, with_copies):
-    table = QbeastTable.for_path(spark, with_copies)
-    copies = {row["file"] for row in table.blocks().filter("replicated").select("file").collect()}
-    assert len(copies) == 3
-    deepest = table.blocks().filter("not replicated").orderBy(F.desc("depth")).first()["file"]
-    table.optimize(files=[deepest])
-    assert not table.blocks().filter("replicated").count()
-    counts_once(spark, with_copies)
+    blocks = pyqbeast.scan(with_copies).blocks().to_pylist()
+    assert sum(block["replicated"] for block in blocks) == 3
+    deepest = max((block for block in blocks if not block["replicated"]), key=lambda block: block["depth"])
+    QbeastTable.for_path(spark, with_copies).optimize(files=[deepest["file"]])
+    assert not any(pyqbeast.scan(with_copies).blocks()["replicated"].to_pylist())
+    assert rows_and_ids(with_copies) == (COPIED_ROWS, COPIED_ROWS)
     assert rows_written(load(spark, with_copies)) == COPIED_ROWS
-
-
-def test_copies_that_lost_their_index_are_refused_and_not_doubled(spark, with_copies):
-    def forget(add, blocks):
-        if not any(block["replicated"] for block in blocks):
-            add["tags"] = None
-
-    path = relogged(with_copies, forget)
-    with pytest.raises(UnsupportedError, match="is marked as replicated"):
-        load(spark, path).count()
 
 
 def test_copies_that_another_writer_wrote_anew_are_refused_and_not_doubled(spark, golden, table_path):
@@ -279,13 +267,9 @@ def without_index(path):
     set_properties(path, {key: None for key in stored if key.startswith("qbeast.")})
 
 
-@pytest.mark.parametrize("is_upgraded", [True, False])
-def test_copies_of_an_index_that_is_gone_become_no_rows(spark, golden, upgraded, table_path, is_upgraded):
+def test_copies_of_an_index_that_is_gone_become_no_rows(spark, golden, table_path):
     """A conversion takes the tags of such an index away, and with them what tells the copies from other rows."""
-    if is_upgraded:
-        shutil.copytree(upgraded, table_path)
-    else:
-        small_copy_of(golden, REPLICATED, table_path)
+    small_copy_of(golden, REPLICATED, table_path)
     without_index(table_path)
     with pytest.raises(FormatError, match="some of its files repeat rows of others"):
         pyqbeast.convert(spark, f"delta.`{table_path}`", columns_to_index=["a", "b"])
@@ -313,4 +297,4 @@ def test_rows_are_not_replaced_in_place_beside_copies(spark, with_copies):
         writer = replacement.write.format(source).mode("overwrite").option("replaceWhere", "a < 100000")
         with pytest.raises(UnsupportedError, match="pyqbeast upgrade --drop-replicated"):
             writer.save(with_copies)
-    counts_once(spark, with_copies)
+    assert rows_and_ids(with_copies) == (COPIED_ROWS, COPIED_ROWS)
