@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from pyqbeast import QbeastTable, scan
-from tests.table.help import ids, load, rows_2d, rows_read, run_stream, save
+from pyqbeast import QbeastTable, bridge, scan
+from tests.table.help import ids, load, rows_2d, rows_read, run_stream, save_copy
 
 
 def test_a_cached_table_sees_rows_come_and_go(spark, table_path):
-    """By a stream, a delete, and a restore, which brings the deleted rows back."""
-    save(rows_2d(spark, 100), table_path)
+    """By a stream, two kinds of delete, and a restore, which brings the deleted rows back."""
+    save_copy(spark, table_path, 100)
+    table, (file,) = QbeastTable.for_path(spark, table_path), bridge.TableLog(spark, table_path).files()
     rows_2d(spark, 30, first=100).write.format("delta").save(f"{table_path}-more")
     cached = load(spark, table_path).cache()
     try:
         assert rows_read(cached) == 100
         run_stream(spark, f"{table_path}-more", table_path, f"{table_path}-checkpoint")
         assert rows_read(cached) == 130
-        QbeastTable.for_path(spark, table_path).delete("id < 10")
+        table.delete_rows(file.path, range(10))
         assert rows_read(cached) == 120
+        table.delete("id >= 105")
+        assert rows_read(cached) == 95
         spark.sql(f"RESTORE TABLE delta.`{table_path}` TO VERSION AS OF 0")
         assert rows_read(cached) == 100
     finally:
         cached.unpersist()
-    assert QbeastTable.for_path(spark, table_path).metrics().deleted_rows == 0
+    assert table.metrics().deleted_rows == 0
     assert ids(load(spark, table_path)) == list(range(100))
     assert scan(table_path).verify().ok
