@@ -125,13 +125,17 @@ def holds(spark, path):
     return table
 
 
-def samples_exactly(spark, path, fraction=0.1):
-    """A sample is the rows whose weights, as the columns of today hash, are the lowest; returns the table."""
+def samples_exactly(spark, path, fraction=0.1, rows=None):
+    """A sample is the rows whose weights, as the columns of today hash, are the lowest; returns the table.
+
+    With `rows`, so many rows there are.
+    """
     table = QbeastTable.for_path(spark, path)
     columns = [f"`{column}`" for column in table.latest_revision.hashed_columns]
     limit = int(fraction * (2**32 - 1) - 2**31)
-    rows = load(spark, path).select("id", F.hash(*columns).alias("weight")).collect()
-    assert ids(table.sample(fraction)) == sorted(row["id"] for row in rows if row["weight"] < limit)
+    weights = load(spark, path).select("id", F.hash(*columns).alias("weight")).collect()
+    assert rows in (None, len(weights))
+    assert ids(table.sample(fraction)) == sorted(row["id"] for row in weights if row["weight"] < limit)
     return table
 
 
