@@ -128,7 +128,9 @@ def test_rows_that_go_leave_the_bounds(spark, moments, table_path, vectors):
     table, gone = QbeastTable.for_path(spark, table_path), []
 
     def parse():
-        spark.sql(f"DELETE FROM delta.`{table_path}` WHERE at = TIMESTAMP'2000-01-01 00:00:00'")
+        # Without vectors Delta tells anew what it has read of the rows.
+        if vectors == "true":
+            spark.sql(f"DELETE FROM delta.`{table_path}` WHERE at = TIMESTAMP'2000-01-01 00:00:00'")
 
     with under(spark, LEGACY):
         if vectors == "true":
