@@ -98,6 +98,17 @@ def newest(spark, path):
     return log.update(False, no, no)
 
 
+def told_of(file):
+    return file.path, file.size, file.rows, file.deleted, json.dumps(file.true_tags, sort_keys=True)
+
+
+def agree(spark, path):
+    """The files as the driver finds them are those that Delta finds; returns the log."""
+    log = bridge.TableLog(spark, path)
+    assert sorted(map(told_of, log.files())) == sorted(map(told_of, log.files(with_statistics=True)))
+    return log
+
+
 def ids(frame):
     return sorted(row[0] for row in frame.select("id").collect())
 

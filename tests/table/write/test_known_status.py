@@ -13,7 +13,7 @@ from pyqbeast.core.format.file_tags import Block, parse_tags
 from pyqbeast.core.otree.status import IndexStatus
 from pyqbeast.table.write import known_status
 from pyqbeast.table.write.known_status import status_of
-from tests.table.help import BOUNDS, holds, newest, rows_2d, save, save_copy
+from tests.table.help import BOUNDS, agree, holds, ids, load, newest, rows_2d, save, save_copy
 from tests.table.relogged import marked, relogged
 
 
@@ -57,12 +57,13 @@ def first_rows(spark, path):
     save_copy(spark, path, 300, columnStats=BOUNDS, cubeSize=100)
 
 
-def test_appends_in_a_row_read_the_files_once(spark, table_path, reads):
+def test_appends_in_a_row_read_the_files_once_and_keep_the_index_right(spark, table_path, reads):
     first_rows(spark, table_path)
     for i in range(1, 4):
         append(spark, table_path, 200, 300 * i)
     assert reads == [0]
-    holds(spark, table_path)
+    assert holds(spark, table_path).latest_revision.id == 1
+    assert ids(load(spark, table_path)) == [*range(500), *range(600, 800), *range(900, 1_100)]
 
 
 def test_whatever_happens_meanwhile_the_status_is_that_of_the_files(spark, table_path, reads):
@@ -77,6 +78,11 @@ def test_whatever_happens_meanwhile_the_status_is_that_of_the_files(spark, table
             commit.write_text('{"commitInfo": {"timestamp": 0, "operation": "SET"}}\n')
         append(spark, table_path, 100, 300)
 
+    def restored():
+        """The driver finds the files itself, after this commit as after those of `test_live_files.py`."""
+        spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
+        agree(spark, table_path)
+
     changes = [
         lambda: first_rows(spark, table_path),
         lambda: append(spark, table_path, 200, 3_000),
@@ -85,7 +91,7 @@ def test_whatever_happens_meanwhile_the_status_is_that_of_the_files(spark, table
         lambda: spark.sql(f"DELETE FROM {table} WHERE a < 300000"),
         lambda: append(spark, table_path, 200, 9_000),
         lambda: QbeastTable.for_path(spark, table_path).optimize(),
-        lambda: spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1"),
+        restored,
         lambda: append(spark, table_path, 100, 20_000),
         anew,
     ]

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 from pyqbeast import QbeastTable, bridge
-from tests.table.help import ids, jobs_of, load, rows_2d, save, save_copy
-
-
-def told(file):
-    return file.path, file.size, file.rows, file.deleted, json.dumps(file.true_tags, sort_keys=True)
-
-
-def agree(spark, path):
-    """The files as the driver finds them are those that Delta finds."""
-    log = bridge.TableLog(spark, path)
-    assert sorted(map(told, log.files())) == sorted(map(told, log.files(with_statistics=True)))
-    return log
+from tests.table.help import agree, ids, jobs_of, load, rows_2d, save, save_copy
 
 
 def test_finding_the_files_after_an_append_takes_no_job(spark, table_path):
@@ -70,6 +58,7 @@ def test_a_small_append_takes_a_pass_and_a_write(spark, table_path):
 
 
 def test_the_driver_finds_deltas_files_after_every_kind_of_commit(spark, table_path):
+    """A RESTORE, the dearest, is one of those in `test_known_status.py`."""
     save_copy(spark, table_path, cubeSize=300)
     table = f"delta.`{table_path}`"
     for change in (
@@ -80,7 +69,6 @@ def test_the_driver_finds_deltas_files_after_every_kind_of_commit(spark, table_p
         # A file gets a vector, and then another one.
         lambda: QbeastTable.for_path(spark, table_path).delete("id % 7 = 0"),
         lambda: spark.sql(f"DELETE FROM {table} WHERE id % 7 = 1"),
-        lambda: spark.sql(f"RESTORE {table} TO VERSION AS OF 3"),
         lambda: save(rows_2d(spark, 100), table_path, "overwrite"),
         lambda: spark.sql(f"ALTER TABLE {table} ADD COLUMN more int"),
         lambda: save(rows_2d(spark, 100, columns="1 AS more"), table_path),
