@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import reduce
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import pyqbeast
@@ -28,18 +30,22 @@ def golden_copy(golden, name, path):
 
 
 def samples_are_whole(spark, path):
-    """No row is missing among those that are as light as a sample's."""
+    """No row is missing among those that are as light as a sample's; returns how many rows there are."""
     table = QbeastTable.for_path(spark, path)
-    weight = F.hash(*table.columns_to_index).alias("weight")
-
-    def weights(rows):
-        return sorted(rows.select(weight).toArrow()["weight"].to_pylist())
-
-    every = weights(table.df())
-    for fraction in (0.02, 0.5):
-        sampled = weights(table.sample(fraction))
-        assert sampled == every[: len(sampled)]
-    assert sampled
+    weight = F.hash(*table.columns_to_index)
+    frames = [table.df(), table.sample(0.02), table.sample(0.5)]
+    told = reduce(
+        DataFrame.union,
+        (frame.select(F.lit(at).alias("at"), weight.alias("weight")) for at, frame in enumerate(frames)),
+    )
+    weights = [[] for _ in frames]
+    for at, found in zip(*told.toArrow().to_pydict().values(), strict=True):
+        weights[at].append(found)
+    every, *samples = map(sorted, weights)
+    for sample in samples:
+        assert sample == every[: len(sample)]
+    assert samples[-1]
+    return len(every)
 
 
 def test_an_append_closes_the_gaps_of_a_table_whose_inner_cubes_were_deleted(spark, golden, table_path):
@@ -50,8 +56,7 @@ def test_an_append_closes_the_gaps_of_a_table_whose_inner_cubes_were_deleted(spa
     table = holds(spark, table_path)
     # If no row of the append may stay in a missing cube, a block without rows stands for the cube.
     assert '"elementCount":0,' in log_entries(table_path, "add")[-1]["tags"]["blocks"]
-    assert count(table.df()) == 27_087
-    samples_are_whole(spark, table_path)
+    assert samples_are_whole(spark, table_path) == 27_087
     assert not table.optimize().changed
 
 
@@ -83,18 +88,18 @@ def put_a_leaf_above_stored_cubes(path):
 
 def test_a_leaf_above_stored_cubes_is_cut_by_optimize_and_by_the_next_append(spark, tmp_path):
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
-    save(rows_2d(spark, 1_200), first, cubeSize=100)
+    save(rows_2d(spark, 800), first, cubeSize=100)
     put_a_leaf_above_stored_cubes(first)
     shutil.copytree(first, second)
     assert rules(first) == {KEPT}
     table = QbeastTable.for_path(spark, first)
     assert table.optimize().changed
-    assert ids(holds(spark, first).df()) == list(range(1_200))
+    assert ids(holds(spark, first).df()) == list(range(800))
     assert not table.optimize().changed
-    save(rows_2d(spark, 20, first=1_200), second, cubeSize=100)
+    save(rows_2d(spark, 20, first=800), second, cubeSize=100)
     # The files of before hold rows of the cubes below as well, which this made-up log gives to the leaf.
     assert rules(second) == set()
-    assert ids(load(spark, second)) == list(range(1_220))
+    assert ids(load(spark, second)) == list(range(820))
     samples_are_whole(spark, second)
 
 
