@@ -15,7 +15,7 @@ from pyqbeast.core.format.constants import CLASS_PREFIX
 from tests.spark_session import under
 from tests.table.help import count, ids, load, opened, rows_2d, save, save_copy
 
-ROWS = 10_000
+ROWS = 4_000
 
 
 def three_keys(spark, rows=ROWS, first=0):
@@ -27,10 +27,10 @@ def three_keys(spark, rows=ROWS, first=0):
 def test_the_writer_warns_and_small_samples_are_left_to_spark(spark, table_path, caplog):
     with caplog.at_level(logging.WARNING):
         save(three_keys(spark), table_path, cubeSize=500)
-    assert "one such key holds 0.33 of the rows (3 keys in 10000 rows looked at)" in caplog.text
+    assert "one such key holds 0.33 of the rows (3 keys in 4000 rows looked at)" in caplog.text
     assert "weightColumns" in caplog.text
     # Five standard deviations of a binomial sample.
-    assert abs(count(load(spark, table_path).sample(0.1)) - 1_000) < 150
+    assert abs(count(load(spark, table_path).sample(0.1)) - 400) < 95
     assert opened(load(spark, table_path).sample(0.5)).files <= opened(load(spark, table_path)).files
     metrics = QbeastTable.for_path(spark, table_path).metrics()
     assert metrics.key_granularity == pytest.approx(0.3333, abs=0.0002)
@@ -54,19 +54,19 @@ def test_distinct_keys_do_not_warn(spark, table_path, caplog):
 
 def test_weight_columns_make_samples_fine(spark, table_path, caplog):
     with caplog.at_level(logging.WARNING):
-        save(three_keys(spark), table_path, cubeSize=500, weightColumns="id")
-        save(three_keys(spark, 1_000, first=ROWS), table_path, cubeSize=500, columnsToIndex=None)
+        save(three_keys(spark), table_path, cubeSize=200, weightColumns="id")
+        save(three_keys(spark, 400, first=ROWS), table_path, cubeSize=200, columnsToIndex=None)
     assert "sampled together" not in caplog.text
     table = QbeastTable.for_path(spark, table_path)
     assert table.latest_revision.weight_columns == ("id",)
     assert table.columns_to_index == ["a", "b"]
     sample = load(spark, table_path).sample(0.1)
-    expected = three_keys(spark, ROWS + 1_000).filter(F.hash("a", "b", "id") < int(0.1 * (2**32 - 1) - 2**31))
+    expected = three_keys(spark, ROWS + 400).filter(F.hash("a", "b", "id") < int(0.1 * (2**32 - 1) - 2**31))
     assert ids(sample) == ids(expected)
     assert opened(sample).bytes < 0.5 * opened(load(spark, table_path)).bytes
     estimate = pyqbeast.tolerance(load(spark, table_path).agg(F.avg("id").alias("m")), error=0.2)
     row = estimate.df.first()
-    assert row["m_low"] <= (ROWS + 1_000 - 1) / 2 <= row["m_high"]
+    assert row["m_low"] <= (ROWS + 400 - 1) / 2 <= row["m_high"]
     # Other readers would hash the indexed columns only. They fail instead, as they find no class of these names.
     log = Path(table_path, "_delta_log", f"{0:020}.json").read_text().splitlines()
     stored = next(json.loads(line)["metaData"]["configuration"] for line in log if "metaData" in line)
