@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -124,7 +126,10 @@ def test_a_stream_that_may_change_the_schema_gets_the_types_that_deltas_sink_giv
 
 
 def test_texts_of_a_stream_become_what_deltas_sink_makes_of_them(spark, stream_of, tmp_path):
-    """Numbers and moments of a CSV or of Kafka come as texts: the policy of assignments says what becomes of them."""
+    """Numbers and moments of a CSV or of Kafka come as texts: the policy of assignments says what becomes of them.
+
+    Delta's sink is asked for the rows, and not once more for what it refuses.
+    """
     policy = "spark.sql.storeAssignmentPolicy"
     streams = {
         text: stream_of(
@@ -132,27 +137,29 @@ def test_texts_of_a_stream_become_what_deltas_sink_makes_of_them(spark, stream_o
         )
         for text in ("7", "seven")
     }
+    cases = [
+        ("ANSI", "7", "written"),
+        ("ANSI", "seven", "refused"),
+        ("LEGACY", "seven", "written"),
+        ("STRICT", "7", "refused"),
+    ]
     found = {}
     for sink in ("delta", "qbeast"):
         table = str(tmp_path / sink)
         index = "OPTIONS (columnsToIndex = 'id')" if sink == "qbeast" else ""
         columns = "id INT, at DATE, s STRUCT<x: SMALLINT, y: INT>"
         spark.sql(f"CREATE TABLE delta.`{table}` ({columns}) USING {sink} {index}")
-        outcomes = []
-        for case, (given, text) in enumerate(
-            [("ANSI", "7"), ("ANSI", "seven"), ("LEGACY", "seven"), ("STRICT", "7")]
-        ):
+        for case, (given, text, outcome) in enumerate(cases):
+            if sink == "delta" and outcome == "refused":
+                continue
             stream = streams[text].writeStream.format(sink).trigger(availableNow=True)
             stream = stream.option("checkpointLocation", f"{table} done {case}")
-            with under(spark, {policy: given}):
-                try:
-                    stream.start(table).awaitTermination()
-                    outcomes.append("written")
-                except PySparkException:
-                    outcomes.append("refused")
-        found[sink] = (outcomes, {*load(spark, table).collect()})
+            refused = pytest.raises(PySparkException) if outcome == "refused" else contextlib.nullcontext()
+            with under(spark, {policy: given}), refused:
+                stream.start(table).awaitTermination()
+        found[sink] = {*load(spark, table).collect()}
     assert found["qbeast"] == found["delta"]
-    assert found["delta"][0] == ["written", "refused", "written", "refused"]
+    assert len(found["delta"]) == 2
 
 
 def test_the_inner_fields_of_a_stream_are_those_of_the_table(spark, stream_of, table_path, tmp_path):
@@ -230,20 +237,6 @@ def test_complete_mode_replaces_the_rows(spark, source, table_path, tmp_path):
     assert [tuple(row) for row in counted] == [(100, 1_500)]
 
 
-def test_into_a_table_of_the_catalog(spark, source, tmp_path):
-    spark.sql(
-        "CREATE TABLE streamed (id BIGINT, a INT, b DOUBLE, name STRING) USING qbeast OPTIONS (columnsToIndex = 'a')"
-    )
-    try:
-        rows = spark.readStream.format("delta").load(source[0])
-        writer = rows.writeStream.format("qbeast").option("checkpointLocation", str(tmp_path / "checkpoint"))
-        writer.trigger(availableNow=True).toTable("streamed").awaitTermination()
-        assert ids(spark.table("streamed")) == list(range(1_000))
-        assert QbeastTable.for_name(spark, "streamed").metrics().unindexed_files == 0
-    finally:
-        spark.sql("DROP TABLE streamed")
-
-
 def test_a_stream_into_a_table_that_was_converted_goes_on(spark, source, tmp_path):
     """Also with a batch of which its checkpoint does not know that it has landed."""
     path, add = source
@@ -290,8 +283,8 @@ def test_the_change_data_feed(spark, table_path):
     save(rows_2d(spark, 100, first=1_000), table_path)
     spark.sql(f"DELETE FROM delta.`{table_path}` WHERE id < 10")
     feed = spark.read.format("qbeast").option("readChangeFeed", "true").option("startingVersion", 0)
-    counts = dict(feed.load(table_path).groupBy("_change_type").count().collect())
-    assert counts == {"insert": 1_100, "delete": 10}
+    kinds = feed.load(table_path).select("_change_type").toArrow()["_change_type"]
+    assert Counter(kinds.to_pylist()) == {"insert": 1_100, "delete": 10}
 
 
 def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
@@ -301,7 +294,7 @@ def test_a_batch_that_reads_its_table_conflicts_with_what_came_first(
 
     What comes first does so before the batch begins its transaction, and the other time before it commits.
     """
-    save(rows_2d(spark, 100), table_path)
+    save_copy(spark, table_path, 100)
     missing = (
         spark.readStream.format("delta").load(source[0]).join(load(spark, table_path), "id", "left_anti")
     )
