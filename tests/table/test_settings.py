@@ -11,7 +11,7 @@ from pyqbeast import InvalidInputError
 from pyqbeast.core.otree import weight_bands
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from tests.spark_session import under
-from tests.table.help import count, holds, load, log_entries, rows_2d, save
+from tests.table.help import BOUNDS, count, holds, load, log_entries, rows_2d, save, save_copy
 from tests.table.legacy import REPLICATED, small_copy_of
 
 
@@ -42,12 +42,13 @@ def test_columns_are_chosen_where_the_session_asks_for_it(spark, table_path):
 
 
 def test_a_write_that_was_done_is_not_done_again(spark, table_path):
+    """Of writes with one number the first one counts, in whatever mode the others come."""
     given = {"txnAppId": "loader", "userMetadata": "nightly"}
-    for versions in (1, 1, 0, 2):
-        save(rows_2d(spark, 100), table_path, txnVersion=versions, **given)
+    for mode, version in (("append", 1), ("append", 1), ("error", 1), ("append", 0), ("append", 2)):
+        save(rows_2d(spark, 100), table_path, mode, txnVersion=version, **given)
     assert count(load(spark, table_path)) == 200
     infos = log_entries(table_path, "commitInfo")
-    assert [info["userMetadata"] for info in infos] == ["nightly"] * 2
+    assert [(info["userMetadata"], info["operation"]) for info in infos] == [("nightly", "WRITE")] * 2
     assert [txn["version"] for txn in log_entries(table_path, "txn")] == [1, 2]
 
 
@@ -71,9 +72,8 @@ def test_each_write_has_a_number_of_its_own(spark, table_path):
 
 
 def test_a_small_append_shares_files(spark, table_path):
-    stats = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
-    save(rows_2d(spark, 6_000), table_path, cubeSize=400, columnStats=stats)
-    save(rows_2d(spark, 60, first=6_000), table_path)
+    save_copy(spark, table_path, cubeSize=100, columnStats=BOUNDS)
+    save(rows_2d(spark, 60, first=1_000), table_path)
     _, appended = log_entries(table_path, "commitInfo")
     assert int(appended["operationMetrics"]["numFiles"]) <= 2
     holds(spark, table_path)
