@@ -455,7 +455,11 @@ def is_checked(spark, path, laid_out, rows, settings=None):
     with under(spark, {**small, **(settings or {})}):
         save(rows, path, columnsToIndex="a")
         (written,) = laid_out
-        return last_shuffle(written.queryExecution().toRdd()).checksumMismatchFullRetryEnabled()
+        shuffle = last_shuffle(written.queryExecution().toRdd())
+        is_checked = shuffle.checksumMismatchFullRetryEnabled()
+        # Sums that nobody compares take time.
+        assert bool(len(shuffle.rowBasedChecksums())) == is_checked
+        return is_checked
 
 
 @since_spark("4.2", "tells by checksums whether rows have come out otherwise")

@@ -14,6 +14,7 @@ import io.pyqbeast.spark.DeltaWrites;
 import io.pyqbeast.spark.ExactSession;
 import io.pyqbeast.spark.Frames;
 import io.pyqbeast.spark.LiveFiles;
+import io.pyqbeast.spark.Recomputed;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.SessionCopy;
 import io.pyqbeast.spark.Snapshots;
@@ -213,7 +214,8 @@ public final class Transaction extends LaidOutTransaction {
   public void write(Dataset<Row> data, String mode, Map<String, String> given, int pageRows) {
     change(
         () -> {
-          try (SessionCopy own = WritingSession.of(session, pageRows, query)) {
+          boolean isSettled = query != null && Recomputed.isSettled(query);
+          try (SessionCopy own = WritingSession.of(session, pageRows, isSettled)) {
             writeIn(own.session(), data, mode, given);
           }
         });
@@ -309,7 +311,7 @@ public final class Transaction extends LaidOutTransaction {
             updateMetadata(metadata(), false);
           }
           if (data != null) {
-            try (SessionCopy own = WritingSession.of(session, pageRows)) {
+            try (SessionCopy own = WritingSession.of(session, pageRows, true)) { // rows of the table's own files
               for (FileAction file : ScalaInterop.list(writeAgain(Frames.of(own.session(), Frames.plan(data))))) {
                 all.add(file instanceof AddFile add ? DeltaActions.withoutDataChange(add) : file);
               }

@@ -124,6 +124,7 @@ final class BlockCounter implements WriteTaskStatsTracker {
 
   private void endFile() {
     if (open != null) {
+      sumUpParts();
       closed.add(new Closed(new Path(open).getName(), rows, blocks, parts, weights, strays));
     }
     open = null;
@@ -142,8 +143,17 @@ final class BlockCounter implements WriteTaskStatsTracker {
       parts.add(new long[] {begin, heaviest, weight});
     }
     heaviest = Math.max(heaviest, weight);
-    for (long[] part : parts) {
-      part[PART_MIN_WEIGHT] = Math.min(part[PART_MIN_WEIGHT], weight);
+    if (!parts.isEmpty()) {
+      long[] last = parts.get(parts.size() - 1);
+      last[PART_MIN_WEIGHT] = Math.min(last[PART_MIN_WEIGHT], weight);
+    }
+  }
+
+  /** The lightest row of a part and of all parts behind it, where so far each part has that of its own rows. */
+  private void sumUpParts() {
+    for (int i = parts.size() - 2; i >= 0; i--) {
+      long behind = parts.get(i + 1)[PART_MIN_WEIGHT];
+      parts.get(i)[PART_MIN_WEIGHT] = Math.min(parts.get(i)[PART_MIN_WEIGHT], behind);
     }
   }
 
