@@ -10,6 +10,8 @@ from tests.approximate.estimate.populations import AGGREGATES, COUNT, SUM, as_st
 
 #: Of so many intervals of 95 % at least and at most so many hold the truth; `test_coverage` says why.
 REPETITIONS, LEAST, MOST = 2_000, 1_844, 1_955
+#: What `naive` takes the moments of.
+NAIVE = (AGGREGATES["sd"],)
 LN_SECOND = as_state(np.zeros((1, 129, 1))).index(AGGREGATES["sd"].moments)
 
 

@@ -16,6 +16,7 @@ from pyqbeast.approximate.estimate import (
     Aggregate,
     Combination,
     KnownBounds,
+    Moment,
     Operation,
     Part,
     Requested,
@@ -170,12 +171,15 @@ def population(name: str) -> Population:
     return of_rows(key, y, x)
 
 
-def samples(name, stops, repetitions, rng, spans=False, batch=50):
+def samples(name, stops, repetitions, rng, requested, spans=False, batch=50):
     """States of nested samples: one list of repetitions per batch, cumulated over the steps.
 
-    Yields (sums [repetition, step, bucket, moment], spans [repetition, step, column, 2] or None).
+    Yields (sums [repetition, step, bucket, moment], spans [repetition, step, column, 2] or None). What nobody
+    `requested` is NaN: adding it up would take most of the time.
     """
     pop, steps, buckets = population(name), len(stops), AXES.buckets
+    needed = {AXES.moments.index(moment) for each in requested for moment in (Moment(), *each.moments)}
+    columns = {AXES.columns.index(column) for each in requested for column in each.extremes}
     keys, last = len(pop.sums), stops[-1]
     for done in range(0, repetitions, batch):
         count = min(batch, repetitions - done)
@@ -195,23 +199,22 @@ def samples(name, stops, repetitions, rng, spans=False, batch=50):
             step += (drawn >= stop).view(np.int8)
         at = repetition * steps + step
         slot = at * buckets + rng.integers(0, buckets, len(key))
-        sums = np.zeros((count, steps, buckets, pop.sums.shape[1]))
-        for moment, same in enumerate(SAME):
-            if same < moment:
-                sums[..., moment] = sums[..., same]
-                continue
-            added = np.bincount(slot, pop.sums[key, moment], count * steps * buckets)
-            sums[..., moment] = added.reshape(count, steps, buckets)
+        sums = np.full((count, steps, buckets, pop.sums.shape[1]), np.nan)
+        for same in {SAME[moment] for moment in needed}:
+            added = np.bincount(slot, pop.sums[key, same], count * steps * buckets)
+            those = [moment for moment in needed if SAME[moment] == same]
+            sums[..., those] = added.reshape(count, steps, buckets, 1).cumsum(axis=1)
         seen = None
         if spans:
-            seen = np.empty((count * steps, len(AXES.columns), 2))
-            seen[..., 0], seen[..., 1] = np.nan, -np.inf
-            np.fmin.at(seen[..., 0], at, pop.spans[key, :, 0])
-            np.maximum.at(seen[..., 1], at, pop.spans[key, :, 1])
-            seen = seen.reshape(count, steps, -1, 2)
-            seen[..., 0] = np.minimum.accumulate(seen[..., 0], axis=1)
-            seen[..., 1] = np.maximum.accumulate(seen[..., 1], axis=1)
-        yield sums.cumsum(axis=1), seen
+            seen = np.full((count, steps, len(AXES.columns), 2), np.nan)
+            for column in columns:
+                low, high = np.full((2, count * steps), [[np.inf], [-np.inf]])
+                np.minimum.at(low, at, pop.spans[key, column, 0])
+                np.maximum.at(high, at, pop.spans[key, column, 1])
+                low = np.minimum.accumulate(low.reshape(count, steps), axis=1)
+                seen[..., column, 0] = np.where(np.isinf(low), np.nan, low)
+                seen[..., column, 1] = np.maximum.accumulate(high.reshape(count, steps), axis=1)
+        yield sums, seen
 
 
 def one_group(requested, **columns) -> State:

@@ -32,7 +32,9 @@ def run(name, kinds, error, repetitions, largest, known):
     while stops[-1] * GRAIN < largest:
         stops.append(stops[-1] * GRAIN)
     tallies = {kind: Tally() for kind in kinds}
-    for sums, spans in samples(name, stops, repetitions, np.random.default_rng(11), spans=known is not None):
+    requested = [AGGREGATES[kind] for kind in kinds]
+    rng = np.random.default_rng(11)
+    for sums, spans in samples(name, stops, repetitions, rng, requested, spans=known is not None):
         for kind, tally in tallies.items():
             sampled, held, read = progress(
                 sums, spans, AGGREGATES[kind], Goal(error), np.array(stops), pop, known

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import KnownBounds
-from tests.approximate.estimate.intervals import LEAST, MOST, REPETITIONS, holds, naive
+from tests.approximate.estimate.intervals import LEAST, MOST, NAIVE, REPETITIONS, holds, naive
 from tests.approximate.estimate.populations import (
     AGGREGATES,
     COMBINED,
@@ -35,7 +35,7 @@ def test_the_bounds_hold_as_often_as_they_say(name):
     pop, keys = population(name), (1_000, 4_000)
     stops = [count / len(pop.sums) for count in keys]
     hits = Counter()
-    for sums, _ in samples(name, stops, REPETITIONS, np.random.default_rng(33), batch=200):
+    for sums, _ in samples(name, stops, REPETITIONS, np.random.default_rng(33), KINDS.values(), batch=200):
         for step, fraction in enumerate(stops):
             for each, aggregate in KINDS.items():
                 found = holds(sums[:, step], aggregate, fraction, pop.truth(aggregate))
@@ -49,7 +49,7 @@ def test_rows_of_the_join_taken_for_independent_fail(name):
     pop = population(name)
     fraction = 3_000 / len(pop.sums)
     hits = Counter()
-    for sums, _ in samples(name, [fraction], 500, np.random.default_rng(34)):
+    for sums, _ in samples(name, [fraction], 500, np.random.default_rng(34), NAIVE):
         for aggregate in (COUNT, SUM):
             value, error = naive(sums[:, 0], aggregate, fraction)
             hits[aggregate.kind] += int((np.abs(value - pop.truth(aggregate)) <= 1.96 * error).sum())

@@ -58,7 +58,7 @@ def test_about_as_much_is_read_as_the_error_needs(name, error):
     first = PILOT_KEYS / len(pop.sums)
     values = [
         estimate(as_state(sums[:, 0]), aggregate, first).value
-        for sums, _ in samples(name, [first], 200, np.random.default_rng(2))
+        for sums, _ in samples(name, [first], 200, np.random.default_rng(2), [aggregate])
     ]
     odds = (1.96 * np.std(np.concatenate(values)) / (error * pop.truth(aggregate))) ** 2 * first / (1 - first)
     ideal = max(odds / (1 + odds), first)
