@@ -138,8 +138,8 @@ def test_a_list_is_what_its_comparisons_are(scan, values, word):
             "more than 1000 comparisons",
         ),
         (" AND ".join(["id IS NOT NULL"] * 3_000), "more than 1000 comparisons"),
-        ("(" * 100_000 + "id = 1" + ")" * 100_000, "nested too deeply"),
-        ("NOT " * 100_000 + "id = 1", "nested too deeply"),
+        ("(" * 10_000 + "id = 1" + ")" * 10_000, "nested too deeply"),
+        ("NOT " * 10_000 + "id = 1", "nested too deeply"),
         ("s = '\ud800'", "is no text"),
         (
             reduce(or_, [pc.field("id") == i for i in range(10_000)]),
@@ -227,7 +227,7 @@ S = pc.field("s")
 )
 def test_what_a_text_holds_is_no_comparison(scan, condition):
     assert scan.where(condition).to_arrow().num_rows == 0
-    many = [condition, *[pc.field("id") == i for i in range(10_000)]]
+    many = [condition, *[pc.field("id") == i for i in range(4_000)]]
     for joined in (many, many[::-1]):
         with pytest.raises(InvalidInputError, match="more operators and functions"):
             scan.where(reduce(or_, joined))

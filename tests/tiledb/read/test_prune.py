@@ -47,7 +47,7 @@ def test_pruned_reads_equal_filtered_full_reads(golden, name):
         columns = [name for name in full.column_names if _comparable(full[name].type)]
         asked = itertools.cycle(rng.sample(columns, len(columns)))
         operators = {name: itertools.cycle(rng.sample(OPERATORS, len(OPERATORS))) for name in columns}
-        for number in range(10):
+        for number in range(6):
             names = [next(asked) for _ in range(1 + number % 2)]
             where = [_predicate(rng, full, name, next(operators[name])) for name in names]
             expected = full
