@@ -297,7 +297,7 @@ def test_all_kinds_of_arrays(golden, tmp_path, name):
 def test_a_table_without_rows(tmp_path):
     page = plot.page(table_of_blocks(tmp_path / "table", 0)).html
     assert json.loads(Elements(page).texts["data"])["trees"] == []
-    plot.image(tmp_path / "table", tmp_path / "image.svg")
+    plot.image(tmp_path / "table", tmp_path / "image.png")
 
 
 @pytest.mark.slow
@@ -348,13 +348,12 @@ def test_an_older_version(golden):
 @pytest.mark.slow
 def test_an_image_is_the_same_each_time(golden, tmp_path):
     path = golden("qbeast/a_linear2d") / "table"
-    for name in ("one.svg", "two.svg", "three.png"):
+    for name in ("one.svg", "two.svg"):
         plot.image(path, tmp_path / name)
     one = (tmp_path / "one.svg").read_text()
     assert one.startswith("<?xml")
     assert len(one) < 3_000_000
     assert one == (tmp_path / "two.svg").read_text()
-    assert (tmp_path / "three.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_notebook_shows_the_page(made):
