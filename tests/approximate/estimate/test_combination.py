@@ -436,6 +436,7 @@ def test_the_bounds_of_a_ratio_of_percentiles_hold(name):
     upper, lower = np.quantile(y, [0.75, 0.25], method="inverted_cdf")
     ratio = Combination(QUARTILES, Operation("/", Part(0), Part(1)))
     axes = axes_for([ratio])
+    places = {part: [axes.moments.index(moment) for moment in part.moments] for part in QUARTILES}
     held = naive = 0
     for _ in range(20):
         state, grids = (
@@ -452,8 +453,7 @@ def test_the_bounds_of_a_ratio_of_percentiles_hold(name):
                 grid = grid_from(values[np.ceil(probabilities * len(values)).astype(int).clip(1) - 1])
                 place = np.searchsorted(grid, values, side="left")
                 counts = np.bincount(bucket * 42 + place, minlength=128 * 42).reshape(128, 42).cumsum(axis=1)
-                at = state.index(part.moments)
-                state.sums[repetition][:, at] = np.column_stack([counts[:, -1], counts[:, :-1]])
+                state.sums[repetition][:, places[part]] = np.column_stack([counts[:, -1], counts[:, :-1]])
                 grids[part].append(grid)
                 off = 2.24 * np.sqrt(part.p * (1 - part.p) * len(values))
                 ends.append(values[[int(part.p * len(values) - off), int(part.p * len(values) + off)]])

@@ -269,14 +269,12 @@ def population(name, rng):
 def sampled(rows, totals, rng, samples):
     """A state of so many samples, each with all groups."""
     taken = rng.random((samples, *rows.shape)) < FRACTION
-    sample, group, _ = np.nonzero(taken)
+    sample, group, key = np.nonzero(taken)
     slot = (sample * GROUPS + group) * 128 + rng.integers(0, 128, len(sample))
     terms = {0: rows, 1: totals}
     sums = np.stack(
         [
-            np.bincount(
-                slot, np.broadcast_to(terms[sum(moment.powers)], taken.shape)[taken], samples * GROUPS * 128
-            )
+            np.bincount(slot, terms[sum(moment.powers)][group, key], samples * GROUPS * 128)
             for moment in AXES.moments
         ],
         axis=1,
