@@ -1,6 +1,8 @@
-"""Bounds of estimates beside the truth."""
+"""Bounds of estimates beside the truth, and what the truth costs."""
 
 from __future__ import annotations
+
+from tests.table.help import log_entries
 
 #: The confidence where many bounds are compared with the truth.
 SURE = 0.999
@@ -27,3 +29,8 @@ def assert_holds(estimate, query, keys=()):
             assert low <= row[name] <= high, (group, name, row, shown)
             bounds += 1
     return bounds
+
+
+def bytes_of(path):
+    """The bytes of a table's files: what a query in full opens that leaves out none."""
+    return sum(entry["size"] for entry in log_entries(path, "add"))

@@ -95,11 +95,15 @@ def test_extremes_of_what_a_column_is_made_of(odd):
         "min(cast(half AS bigint))",
         "min(float(beyond))",
     )
-    for text, truth in zip(casts, table.agg(*map(F.expr, casts)).first(), strict=True):
-        query = table.agg(F.expr(text).alias("end"))
-        _, low, high = pyqbeast.tolerance(query, error=0.9).df.first()
-        assert low is None or low <= truth, text
-        assert high is None or truth <= high, text
+    query = table.agg(*(F.expr(text).alias(text) for text in casts))
+    # What a sample tells of those without bounds: more steps would answer exactly.
+    found = next(iter(pyqbeast.refine(query)))
+    assert not found.exact
+    shown, truths = found.df.first(), query.first()
+    for text in casts:
+        low, high = shown[f"{text}_low"], shown[f"{text}_high"]
+        assert low is None or low <= truths[text], text
+        assert high is None or truths[text] <= high, text
     kept = table.agg(F.expr("max(double(id))").alias("last"))
     found = pyqbeast.tolerance(kept, error=0.5)
     assert found.worth == {"last": "certain bounds"}
@@ -122,7 +126,7 @@ def test_decimals_up_to_the_last(odd):
 
 def test_what_refines_to_an_answer_of_spark_alone(odd):
     """Averages of decimals have more digits than doubles, and what does not vary has no correlation."""
-    table = odd.filter("id >= 0")
+    table = odd.filter("id < 8000")
 
     def last_of(text):
         *_, last = pyqbeast.refine(table.agg(F.expr(text).alias("wanted")))
@@ -151,7 +155,7 @@ OF_NO_NUMBER = {
 @pytest.mark.parametrize("text", OF_NO_NUMBER)
 def test_what_no_number_stands_for_is_the_error_of_spark(odd, text):
     """And no estimate beside its bounds."""
-    query = odd.filter("id % 2 = 0").agg(F.expr(text).alias("wanted"))
+    query = odd.filter("id % 2 = 0 AND id < 8000").agg(F.expr(text).alias("wanted"))
     with pytest.raises(ArithmeticException, match=OF_NO_NUMBER[text]):
         pyqbeast.tolerance(query, error=0.1).df.collect()
 
