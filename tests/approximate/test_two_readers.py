@@ -42,10 +42,10 @@ ASKED = {
 
 @pytest.fixture(scope="module")
 def path(spark, tmp_path_factory):
-    """A table of 6,000 keys with up to six rows each: two revisions, and rows that are deleted."""
+    """A table of 5,000 keys with up to six rows each: two revisions, and rows that are deleted."""
     place = str(tmp_path_factory.mktemp("readers") / "table")
     rows = (
-        spark.range(6_000)
+        spark.range(5_000)
         .selectExpr("id", "explode(sequence(1L, 1 + pmod(hash(id), 6))) AS copy")
         .selectExpr("id", f"{X} AS x", "cast(pmod(hash(copy, id), 100) AS int) AS n", "id % 7 AS fifth")
         .selectExpr("*", "element_at(array('a', 'b', 'c'), cast(1 + id % 3 AS int)) AS third")
@@ -53,8 +53,8 @@ def path(spark, tmp_path_factory):
         .selectExpr("*", "x + 1e10D AS far", "7.3D + id % 3 AS still")
         .selectExpr("*", "if(fifth = 2, if(third = 'a', double('NaN'), double('Infinity')), x) AS odd")
     )
-    for part in ("id < 4500", "id >= 4500"):
-        save(rows.filter(part), place, columnsToIndex="id", cubeSize=600)
+    for part in ("id < 3800", "id >= 3800"):
+        save(rows.filter(part), place, columnsToIndex="id", cubeSize=500)
     spark.sql(f"DELETE FROM qbeast.`{place}` WHERE n % 10 = 3")
     return place
 
