@@ -80,7 +80,7 @@ def test_a_failed_job_of_spark_is_one_line(few_rows, pyqbeast, table_path, tmp_p
         assert len(told) < 2_000
         assert all(line.startswith("starting Spark: ") for line in before)
         assert "corrupted file" in told or ".parquet" in told
-        assert not isinstance(pyqbeast(name, *arguments, "--debug").exception, SystemExit)
+    assert not isinstance(pyqbeast(name, *arguments, "--debug").exception, SystemExit)
 
 
 def test_convert_optimize_and_verify(spark, pyqbeast, tmp_path):
@@ -147,7 +147,7 @@ def test_demo(pyqbeast, monkeypatch):
 
 
 def test_estimate(spark, pyqbeast, table_path):
-    save(rows_2d(spark, 40_000), table_path, cubeSize=2_000)
+    save(rows_2d(spark, 20_000), table_path, cubeSize=1_000)
     asked = [
         "estimate",
         table_path,
@@ -158,11 +158,9 @@ def test_estimate(spark, pyqbeast, table_path):
         "--group-by",
         "id % 2 = 0",
     ]
-    done = pyqbeast(*asked[:-1], "name", "--error", 0.5, "--exact", "--output", "json")
-    assert done.exit_code == 0, done.output
-    assert len(json.loads(done.output)["rows"]) == 100
     with under(spark, {"spark.sql.retainGroupColumns": "false"}):
         done = pyqbeast(*asked[:-1], "name", "--error", 0.5, "--exact", "--output", "json")
+        assert done.exit_code == 0, done.output
         assert {row["name"] for row in json.loads(done.output)["rows"]} == {f"name {i}" for i in range(100)}
     done = pyqbeast(*asked[:-2], "--error", 0.05, "--output", "json")
     told = json.loads(done.output)
