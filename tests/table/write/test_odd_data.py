@@ -456,10 +456,10 @@ def is_checked(spark, path, laid_out, rows, settings=None):
         save(rows, path, columnsToIndex="a")
         (written,) = laid_out
         shuffle = last_shuffle(written.queryExecution().toRdd())
-        is_checked = shuffle.checksumMismatchFullRetryEnabled()
+        compares = shuffle.checksumMismatchFullRetryEnabled()
         # Sums that nobody compares take time.
-        assert bool(len(shuffle.rowBasedChecksums())) == is_checked
-        return is_checked
+        assert bool(len(shuffle.rowBasedChecksums())) == compares
+        return compares
 
 
 @since_spark("4.2", "tells by checksums whether rows have come out otherwise")
