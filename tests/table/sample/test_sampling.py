@@ -68,8 +68,8 @@ EQUALITIES = {
 def test_a_filter_by_a_value_of_an_indexed_column_is_sampled_as_a_range_is(spark, table_path):
     """Spark puts the value into the hash, in the place of the column."""
     columns = ("if(id % 9 = 8, null, id % 9) AS a", "id * 7919 % 40000 AS b", "id % 2 = 0 AS flag", "id")
-    rows = spark.range(LARGE).selectExpr(*columns)
-    save(rows, table_path, columnsToIndex="a,b", weightColumns="flag")
+    rows = spark.range(ROWS).selectExpr(*columns)
+    save(rows, table_path, columnsToIndex="a,b", weightColumns="flag", cubeSize=500)
     table = load(spark, table_path)
     of_values = {equality: table.filter(equality).sample(0.01) for equality in EQUALITIES}
     of_ranges = [table.filter(range_).sample(0.01) for range_ in EQUALITIES.values()]
