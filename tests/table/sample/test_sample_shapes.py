@@ -160,18 +160,36 @@ DEPENDENT = {
 }
 
 
-@pytest.mark.parametrize("column", DEPENDENT)
-def test_above_columns_that_depend_on_all_rows(spark, views, weights, column):
+def below_samples():
+    """A subquery with each of the columns."""
+    return {column: f"(SELECT {others}, {column} AS extra FROM t)" for column, others in DEPENDENT.items()}
+
+
+def pairs_of_each(spark, queries):
+    """The pairs that each query finds, as a dictionary: one query for all, in which each has scans of its own."""
+    named = [f"SELECT {at} AS at, * FROM ({query})" for at, query in enumerate(queries)]
+    found = [{} for _ in named]
+    for at, key, value in spark.sql(" UNION ALL ".join(named)).collect():
+        found[at][key] = value
+    return found
+
+
+def test_above_columns_that_depend_on_all_rows(spark, views, weights):
     """The rows are the same with such a column and without it, which Spark then drops. So are its values."""
-    below = f"(SELECT {DEPENDENT[column]}, {column} AS extra FROM t)"
     tenth = lightest(weights[:ROWS], 0.1)
-    counted = f"SELECT id, (SELECT count(*) FROM {below} {TENTH}) AS n FROM {below} {TENTH}"
-    assert sorted(map(tuple, spark.sql(counted).collect())) == [(each, len(tenth)) for each in tenth]
-    values = dict(spark.sql(f"SELECT id, extra FROM (SELECT * FROM {below}) w").collect())
-    sampled = f"SELECT id, extra FROM (SELECT * FROM {below} {TENTH}) WHERE extra IS NOT NULL"
-    assert dict(spark.sql(sampled).collect()) == {each: values[each] for each in tenth}
-    if "n.name = t.name" in column:  # whose value does not depend on other rows of the table
-        assert bridge.scan_totals(spark.sql(sampled)).rows < 0.3 * ROWS
+    below = below_samples()
+    counted = [
+        f"SELECT id, (SELECT count(*) FROM {each} {TENTH}) FROM {each} {TENTH}" for each in below.values()
+    ]
+    counts = dict(zip(below, pairs_of_each(spark, counted), strict=True))
+    assert not [column for column, found in counts.items() if found != dict.fromkeys(tenth, len(tenth))]
+    sampled = [
+        f"SELECT id, extra FROM (SELECT * FROM {each} {TENTH}) WHERE extra IS NOT NULL"
+        for each in below.values()
+    ]
+    every = [f"SELECT id, extra FROM (SELECT * FROM {each}) w" for each in below.values()]
+    found = zip(below, pairs_of_each(spark, sampled), pairs_of_each(spark, every), strict=True)
+    assert not [column for column, mine, values in found if mine != {each: values[each] for each in tenth}]
 
 
 @since_spark("4.1", "the pandas API in ANSI mode")
