@@ -89,10 +89,10 @@ def test_a_wider_range_makes_a_new_revision_over_all():
 @pytest.mark.parametrize("types", [INT, LONG, TIMESTAMP, DOUBLE, FLOAT, DECIMAL])
 def test_values_that_grow_with_each_write_make_few_revisions(types):
     revision = write(None, low=0, high=9, types=types)
-    for batch in range(1, 10_000):
+    for batch in range(1, 1_000):
         revision = write(revision, low=10 * batch, high=10 * batch + 9, types=types)
         assert span(revision)[1] >= 10 * batch + 9
-    assert revision.id < 30
+    assert revision.id < 25
     assert span(revision)[0] == 0, "room is where values have gone"
     first = write(None, low=0, high=9, types=types)
     assert span(write(first, low=10, high=19, types=types)) == (0, 19), "the first revisions are exact"
