@@ -324,11 +324,13 @@ def starts_with(name: str, prefix: str) -> bool:
     return name == prefix or (prefix != "" and name.startswith(prefix + "."))
 
 
+@functools.cache
 def room_of(name: str) -> str:
     """The room of a module or of a name in one, without the package's name."""
     return max((room for room in ALLOWED if starts_with(name, room)), key=len, default="")
 
 
+@functools.cache
 def room(path: Path) -> str:
     return room_of(relative(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."))
 
@@ -339,10 +341,16 @@ def syntax(path: Path) -> ast.Module:
 
 
 @functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Everything in the syntax of a file."""
+    return [*ast.walk(syntax(path))]
+
+
+@functools.cache
 def imports(path: Path) -> list[str]:
     """Full names of everything that a file imports, `module.name` for a `from` import."""
     names = []
-    for node in ast.walk(syntax(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -432,7 +440,7 @@ def test_only_the_bridge_knows_the_jvm():
     touching = {
         f"{relative(path)}: {node.attr}"
         for path in others
-        for node in ast.walk(syntax(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr in JVM_ATTRIBUTES
     }
     assert not touching
@@ -544,7 +552,7 @@ def test_every_package_opens_with_a_docstring():
 def docstrings(path: Path) -> Iterator[str]:
     """All docstrings of a file, without their indent."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    told = (ast.get_docstring(node) for node in ast.walk(syntax(path)) if isinstance(node, kinds))
+    told = (ast.get_docstring(node) for node in nodes(path) if isinstance(node, kinds))
     return (text for text in told if text)
 
 
