@@ -43,8 +43,11 @@ class Uploads:
 
 
 def test_rows_go_with_their_client_whatever_it_has_done(spark, tmp_path, table_path):
-    """Also where Delta makes copies of a copy, such as for the rows that `replaceWhere` removes."""
-    uploads = Uploads(spark, tmp_path, apart=True)
+    """Also where Delta makes copies of a copy, such as for the rows that `replaceWhere` removes.
+
+    Whether the session is kept apart is asked for files only. Code of one that is runs slowly: tasks load it anew.
+    """
+    uploads = Uploads(spark, tmp_path)
     rows = rows_2d(uploads.session, 100)
     save(rows, table_path)
     save(rows.where("id < 9"), table_path, "overwrite", replaceWhere="id < 9")
