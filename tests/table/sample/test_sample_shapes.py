@@ -192,6 +192,15 @@ def test_above_columns_that_depend_on_all_rows(spark, views, weights):
     assert not [column for column, mine, values in found if mine != {each: values[each] for each in tenth}]
 
 
+def test_below_columns_that_come_from_other_tables_files_are_left_out(spark, views):
+    """Such a value does not depend on other rows of the table."""
+    for column in (each for each in DEPENDENT if "FROM names" in each):
+        below = f"(SELECT id, b AS a, {column} AS extra FROM t)"
+        query = spark.sql(f"SELECT id, extra FROM (SELECT * FROM {below} {TENTH}) WHERE extra IS NOT NULL")
+        query.collect()
+        assert 0 < bridge.scan_totals(query).rows < 0.3 * ROWS, column
+
+
 @since_spark("4.1", "the pandas API in ANSI mode")
 # Before Spark 4.2 pandas on Spark warns of a setting as it is imported.
 @pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE'")
