@@ -36,58 +36,38 @@ CASES = [
 ]
 
 
-#: To Spark these are as others: weights do not depend on quantiles, histograms and stated bounds, cube sizes change as
-#: revisions do in `d_append_revisions`, `e4_staging_optimized` is optimized too, and `write/test_gaps.py` reads
-#: `i_deleted`.
-AS_OTHERS = {
-    "f1_quantiles_numeric",
-    "f3_histogram_string",
-    "h_optimized",
-    "i_deleted",
-    "j_columnstats",
-    "l4_cubesize_change",
-}
-
-
-def written(golden, name):
-    """The path of a table, and what the writer tells of it."""
-    folder = golden(f"qbeast/{name}")
-    return str(folder / "table"), json.loads((folder / "expected.json").read_text())
-
-
 @pytest.fixture(params=CASES)
 def case(request, golden):
-    return written(golden, request.param)
+    folder = golden(f"qbeast/{request.param}")
+    return str(folder / "table"), json.loads((folder / "expected.json").read_text())
 
 
 #: Samples of other fractions are another bound for the same weights; `scanning/test_scan.py` takes all of them.
 FRACTION = 0.1
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in AS_OTHERS])
-def test_rows_filters_and_samples_are_those_of_the_writer(spark, golden, name):
-    """Conditions are asked of one scan, which opens what any of them needs; `scanning/test_scan.py` asks each alone."""
-    path, expected = written(golden, name)
+def test_rows_filters_and_samples_are_those_of_the_writer(spark, case):
+    path, expected = case
     table = spark.read.format("qbeast").load(path)
     asked = {"all rows": (table, expected["full_delta"])}
     for sample in expected["samples"]:
         # Where the Scala project shows deleted rows, its samples count them too.
         if expected["case"] == "i2_deleted_dv":
             continue
-        fraction, told = sample["fraction"], str(sample)
+        fraction, name = sample["fraction"], str(sample)
         if "filter" in sample:
             condition = sample["filter"]
-            asked[f"filter, {told}"] = table.filter(condition).sample(fraction), sample["filter_then_sample"]
-            asked[f"{told}, filter"] = table.sample(fraction).filter(condition), sample["sample_then_filter"]
+            asked[f"filter, {name}"] = table.filter(condition).sample(fraction), sample["filter_then_sample"]
+            asked[f"{name}, filter"] = table.sample(fraction).filter(condition), sample["sample_then_filter"]
         elif fraction == FRACTION:
-            asked[told] = table.sample(fraction), sample
-    found = counts_and_sums(frame for frame, _ in asked.values())
-    wanted = {each: (rows["count"], rows["sum_id"]) for each, (_, rows) in asked.items()}
-    assert dict(zip(asked, found, strict=True)) == wanted
-    counts = {query["sql"]: query["delta_count"] for query in expected["filters"]}
-    any_of_them = table.filter(" OR ".join(f"({condition})" for condition in counts))
-    meet = any_of_them.selectExpr(*(f"count_if({condition})" for condition in counts)).first()
-    assert dict(zip(counts, meet, strict=True)) == counts
+            asked[name] = table.sample(fraction), sample
+    filters = [query["sql"] for query in expected["filters"]]
+    found = counts_and_sums([*(frame for frame, _ in asked.values()), *map(table.filter, filters)])
+    sampled, filtered = found[: len(asked)], found[len(asked) :]
+    wanted = {name: (told["count"], told["sum_id"]) for name, (_, told) in asked.items()}
+    assert dict(zip(asked, sampled, strict=True)) == wanted
+    counted = {condition: rows for condition, (rows, _) in zip(filters, filtered, strict=True)}
+    assert counted == {query["sql"]: query["delta_count"] for query in expected["filters"]}
 
 
 @pytest.mark.parametrize("name", ["d_append_revisions", "e3_convert_only", "k_4d"])
