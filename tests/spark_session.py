@@ -42,7 +42,7 @@ def make_session(
         .config("spark.sql.ui.explainMode", "simple")
         .config("spark.sql.session.timeZone", "UTC")
         # Tables of tests are small: the 50 parts that Delta cuts a log into cost most of the time.
-        .config("spark.databricks.delta.snapshotPartitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config(
             "spark.driver.extraJavaOptions",

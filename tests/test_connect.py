@@ -45,7 +45,7 @@ def server(folder, command):
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
-        "spark.databricks.delta.snapshotPartitions": 2,
+        "spark.databricks.delta.snapshotPartitions": 1,
         **SMALL_DATA,
         # What clients ask for runs once: its code would take longer to compile than to run.
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

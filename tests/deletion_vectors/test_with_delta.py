@@ -19,13 +19,6 @@ from tests.spark_session import under
 TABLES = ["/data/t", "file:/data/my t", "s3://bucket/", "hdfs://nn:8020/a/b", "/zwölf/100% 😀"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_partition(spark):
-    """Small tables, small jobs: by default Delta replays a log in 50 tasks."""
-    with under(spark, {"spark.databricks.delta.snapshotPartitions": "1"}):
-        yield
-
-
 @pytest.fixture(scope="module")
 def delta(spark):
     """A function from the name of a Scala object of Delta's to that object."""
@@ -180,6 +173,8 @@ def with_checkpoint(spark, table, copy, properties):
             for features in ("readerFeatures", "writerFeatures"):
                 action.get("protocol", {}).get(features, []).append("v2Checkpoint")
     log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    # Delta asks the session that is active, which another test may have left.
+    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
     of_copy = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(copy))
     none = spark._jvm.scala.Option.empty()
     of_copy.checkpoint(of_copy.getSnapshotAt(1, none, none, False), none)

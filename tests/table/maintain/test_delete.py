@@ -382,8 +382,8 @@ def plan_text(frame):
 
 
 def plan_shape(frame):
-    """A query's plan without names of folders and numbers of columns."""
-    return re.sub(r"#\d+L?|file:/[^\]]*", "", plan_text(frame))
+    """A query's plan without names of folders, which Spark cuts off where they are long, and numbers of columns."""
+    return re.sub(r"#\d+L?|\[file:/[^\],]*\]?", "", plan_text(frame))
 
 
 def test_a_scan_without_vectors_is_planned_as_if_there_could_be_none(spark, one_file, plain):
