@@ -46,7 +46,11 @@ def set_properties(path, properties):
     metadata = log_entries(path, "metaData")[-1]
     stored = {**metadata["configuration"], **properties}
     metadata["configuration"] = {key: text for key, text in stored.items() if text is not None}
-    commit(Path(path), len(list(Path(path, "_delta_log").glob("*.json"))), {"metaData": metadata})
+    _commit_next(path, {"metaData": metadata})
+
+
+def _commit_next(path, *entries):
+    commit(Path(path), len(list(Path(path, "_delta_log").glob("*.json"))), *entries)
 
 
 def append_unindexed(path, *firsts, rows=100, **columns):
@@ -54,7 +58,7 @@ def append_unindexed(path, *firsts, rows=100, **columns):
 
     The indexed columns are the id, or what is given for all rows of the files.
     """
-    version, adds = len(list(Path(path, "_delta_log").glob("*.json"))), []
+    adds = []
     for first in firsts:
         numbers = pa.array(range(first, first + rows), pa.int64())
         given = {name: pa.repeat(value, rows) for name, value in columns.items()}
@@ -64,4 +68,4 @@ def append_unindexed(path, *firsts, rows=100, **columns):
         )
         adds.append(add_entry(file.name, rows, size=file.stat().st_size))
         adds[-1]["add"]["modificationTime"] = int(file.stat().st_mtime * 1000)
-    commit(Path(path), version, *adds)
+    _commit_next(path, *adds)
