@@ -1,10 +1,14 @@
-"""Data files of the local disk get the permissions that Hadoop gives, without a process for each."""
+"""Files of the local disk get the permissions that Hadoop gives, and their names, without a program for each."""
 
 from __future__ import annotations
 
 import stat
+from pathlib import Path
 
 import pytest
+
+from tests import jvm
+from tests.table.help import rows_2d, save
 
 
 @pytest.mark.parametrize(("umask", "mode"), [("022", 0o644), ("077", 0o600), ("007", 0o660)])
@@ -29,3 +33,60 @@ def test_all_permissions_are_set(spark, tmp_path):
         files.setPermission(java.org.apache.hadoop.fs.Path(str(tmp_path)), permission)
         assert stat.S_IMODE(tmp_path.stat().st_mode) == mode
         tmp_path.chmod(0o755)
+
+
+@pytest.fixture
+def own_files(spark):
+    """Files of the local disk as Hadoop has them. Those of the tests start no program either."""
+    settings = spark._jsc.hadoopConfiguration()
+    files, context = (name.removeprefix("spark.hadoop.") for name in jvm.LOCAL_FILES)
+    kept = {name: settings.get(name) for name in (files, context)}
+    settings.unset(files)
+    settings.set(context, "org.apache.hadoop.fs.local.LocalFs")
+    yield
+    for name, value in kept.items():
+        settings.set(name, value)
+
+
+def programs_of(spark, action, log):
+    """The programs that the JVM starts during an action, but for those by which Spark cleans up behind lost objects."""
+    java = spark._jvm
+    recording = java.jdk.jfr.Recording()
+    recording.enable("jdk.ProcessStart")
+    recording.start()
+    action()
+    recording.stop()
+    file = java.java.io.File(str(log)).toPath()
+    recording.dump(file)
+    recording.close()
+    events = java.jdk.jfr.consumer.RecordingFile.readAllEvents(file)
+    return [
+        each.getString("command")
+        for each in events
+        if not each.getThread().getJavaName().startswith("Cleaner")
+    ]
+
+
+def test_an_append_to_an_indexed_table_starts_no_program(spark, own_files, tmp_path):
+    """Spark and Hadoop start some ten for one to a plain table."""
+    rows = rows_2d(spark, 100)
+    ours, plain = str(tmp_path / "ours"), str(tmp_path / "plain")
+    save(rows, ours)
+    rows.write.format("delta").save(plain)
+    plainly = rows.write.format("delta").mode("append")
+    assert len(programs_of(spark, lambda: plainly.save(plain), tmp_path / "log")) > 5
+    assert not programs_of(spark, lambda: save(rows, ours), tmp_path / "log")
+    # Delta's sums of the version are there all the same, and Hadoop finds the checksum that it expects beside them.
+    (sums,) = Path(ours).glob("_delta_log/*1.crc")
+    assert sums.with_name(f".{sums.name}.crc").exists()
+    assert spark.read.json(str(sums)).first().numFiles == 2
+
+
+def test_the_way_in_which_a_user_lets_files_be_named_stays(spark, own_files, tmp_path):
+    """Also where it cannot work: then the sums are missing, which Delta logs, and the rows are there."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.checkpointFileManagerClass", "org.example.Missing")
+    path = tmp_path / "table"
+    save(rows_2d(session, 100), str(path))
+    assert {each.name for each in path.glob("_delta_log/*.crc")} == {f".{0:020d}.json.crc"}
+    assert session.read.format("qbeast").load(str(path)).count() == 100

@@ -14,7 +14,7 @@ from tests.machine import RUNS_ONCE, jdk
 
 HERE = Path(__file__).resolve().parent
 _LOCAL = "local"
-_LOCAL_FILES = {
+LOCAL_FILES = {
     "spark.hadoop.fs.file.impl": "local.LocalFiles",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "local.LocalFiles$Context",
 }
@@ -26,7 +26,7 @@ def settings(folder: Path) -> dict[str, str]:
     local = _jar(folder / "local.jar", [path for path in classes if path.parts[0] == _LOCAL], folder)
     others = _jar(folder / "tests.jar", [path for path in classes if path.parts[0] != _LOCAL], folder)
     # Spark asks for local files before it adds jars; what is on its class path at the start sees no class of a jar.
-    return {"spark.driver.extraClassPath": str(local), "spark.jars": str(others), **_LOCAL_FILES}
+    return {"spark.driver.extraClassPath": str(local), "spark.jars": str(others), **LOCAL_FILES}
 
 
 def _compiled(folder: Path) -> list[Path]:

@@ -199,7 +199,7 @@ def test_convert(spark, faults, plain, tmp_path, kind, nothing_works_after):
 
 
 @pytest.mark.parametrize(
-    ("k", "onwards", "told"), [(5, False, "is a Delta table now"), (1, True, "may be a Delta table now")]
+    ("k", "onwards", "told"), [(4, False, "is a Delta table now"), (1, True, "may be a Delta table now")]
 )
 def test_convert_tells_of_the_log_that_delta_made(spark, faults, plain, tmp_path, k, onwards, told):
     shutil.copytree(plain, tmp_path / "plain")

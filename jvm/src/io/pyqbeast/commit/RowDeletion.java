@@ -21,6 +21,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.DeltaOperationMetrics;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.RowTracking$;
@@ -55,10 +56,10 @@ public final class RowDeletion {
   private AddFile file;
   private String conflict = "";
 
-  private RowDeletion(SparkSession session, Door door, DeltaLog log) {
+  private RowDeletion(SparkSession session, Door door, DeltaLog log, Snapshot begins) {
     this.session = session;
     this.door = door;
-    this.transaction = new SureTransaction(log, Option.empty(), Option.empty());
+    this.transaction = new SureTransaction(log, Option.empty(), Option.apply(begins));
   }
 
   /** Starts on the newest version of the table at a path. */
@@ -67,10 +68,9 @@ public final class RowDeletion {
     return door.open(
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path));
-          Snapshots.newest(log);
-          RowDeletion deletion = new RowDeletion(session, door, log);
-          LegacyTableGuard.check(deletion.transaction.snapshot());
-          return deletion;
+          Snapshot newest = Snapshots.newest(log);
+          LegacyTableGuard.check(newest);
+          return new RowDeletion(session, door, log, newest);
         });
   }
 

@@ -24,6 +24,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.delta.CommittedTransaction;
 import org.apache.spark.sql.delta.CurrentTransactionInfo;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -42,6 +43,8 @@ import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import org.apache.spark.sql.delta.constraints.Constraint;
 import org.apache.spark.sql.delta.files.DelayedCommitProtocol;
+import org.apache.spark.sql.delta.hooks.ChecksumHook$;
+import org.apache.spark.sql.delta.hooks.PostCommitHook;
 import org.apache.spark.sql.delta.stats.DeltaJobStatisticsTracker;
 import org.apache.spark.sql.delta.stats.StatisticsCollection;
 import org.apache.spark.sql.delta.util.FileNames;
@@ -178,6 +181,15 @@ public class SureTransaction extends OptimisticTransaction {
     }
     landed = OptionalLong.of(attempted);
     return Option.apply(attempted);
+  }
+
+  @Override
+  public void runPostCommitHook(PostCommitHook hook, CommittedTransaction committed) {
+    if (hook == ChecksumHook$.MODULE$) {
+      ChecksumSession.run(deltaLog(), () -> super.runPostCommitHook(hook, committed));
+    } else {
+      super.runPostCommitHook(hook, committed);
+    }
   }
 
   /** What Delta counts of files is told by statistics that hold in any session. */

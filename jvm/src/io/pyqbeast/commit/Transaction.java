@@ -86,9 +86,9 @@ public final class Transaction extends LaidOutTransaction {
     return door.open(
         () -> {
           DeltaLog log = DeltaLog.forTable(session, new Path(path), ScalaInterop.map(given));
-          Snapshots.newest(log);
+          Snapshot newest = Snapshots.newest(log);
           String read = given.get(Constants.READS_TABLE);
-          Snapshot begins = read == null ? null : Snapshots.at(log, Long.parseLong(read));
+          Snapshot begins = read == null ? newest : Snapshots.at(log, Long.parseLong(read));
           return new Transaction(session, log, Option.apply(begins), door);
         });
   }

@@ -3,8 +3,8 @@ package io.pyqbeast.parquet;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
@@ -23,10 +23,15 @@ public final class LocalFiles extends LocalFileSystem {
 
   /** Lets a task write its files by this class, unless somebody has chosen another one. */
   static void use(Configuration task) {
-    if (task.get(CLASS) == null) {
-      task.setClass(CLASS, LocalFiles.class, FileSystem.class);
-      task.setBoolean(CLASS + ".disable.cache", true); // in which Hadoop's own is
-    }
+    settings(task).forEach(task::set);
+  }
+
+  /** What has Hadoop take this class; nothing where somebody has chosen another one. */
+  public static Map<String, String> settings(Configuration given) {
+    return given.get(CLASS) != null
+        ? Map.of()
+        // Hadoop's own class may be in the cache.
+        : Map.of(CLASS, LocalFiles.class.getName(), CLASS + ".disable.cache", "true");
   }
 
   private static final class RawFiles extends RawLocalFileSystem {

@@ -1,5 +1,6 @@
 package io.pyqbeast.spark;
 
+import java.nio.file.Files;
 import org.apache.spark.sql.artifact.ArtifactManager;
 import org.apache.spark.sql.classic.SparkSession;
 
@@ -39,11 +40,12 @@ public final class SessionCopy implements AutoCloseable {
     return uploads.state() != null;
   }
 
-  /** Gives back the files. The session still tells its settings. */
+  /** Gives back the files, for which Spark starts a program. The session still tells its settings. */
   @Override
   public void close() {
+    boolean hasFiles = Files.exists(uploads.artifactPath());
     boolean areFetchedByAll = !isApart() && !uploads.sparkContextRelativePaths().isEmpty();
-    if (!areFetchedByAll) { // Else tasks would fail that do not find them.
+    if (hasFiles && !areFetchedByAll) { // Tasks would fail that do not find what they fetch.
       Frames.quietly(uploads::close, UPLOADS_STAY);
     }
   }
