@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 
 from pyqbeast import bridge
 from pyqbeast.approximate.estimate import Estimates, Requested, State
+from pyqbeast.approximate.estimate.choice import Choice
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, SHOWN_ROWS, SURE, Outcome
 from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
@@ -23,9 +24,9 @@ from pyqbeast.approximate.estimate.rounding import (
     known_numbers,
     shown_bounds,
 )
-from pyqbeast.approximate.estimate.selection import Choice, Selection, Verdict, choice
 from pyqbeast.approximate.estimate.state import Mask
 from pyqbeast.approximate.requested_aggregates import BITS, KIND_OF_SPARK_CLASS, RequestedAggregates
+from pyqbeast.approximate.selection import Selection, Verdict, choice
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order, OutputColumn
 from pyqbeast.core.errors import UnsupportedError
 

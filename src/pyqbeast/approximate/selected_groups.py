@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pyqbeast.approximate.estimate import Requested
-from pyqbeast.approximate.estimate.selection import (
+from pyqbeast.approximate.requested_aggregates import RequestedAggregates
+from pyqbeast.approximate.selection import (
     Comparison,
     Condition,
     Junction,
@@ -13,7 +14,6 @@ from pyqbeast.approximate.estimate.selection import (
     Selection,
     SortedBy,
 )
-from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.bridge.aggregate_query import AggregateQuery, Order
 
 
@@ -24,16 +24,7 @@ def selection_of(query: AggregateQuery, aggregates: RequestedAggregates) -> Sele
     having = None if query.having is None else _condition(query.having, aggregates)
     if query.limit is None:
         return Selection(having)
-    first, *then = query.order
-    return Selection(
-        having,
-        _requested(first.output, aggregates),
-        first.ascending,
-        first.nulls_first,
-        query.limit,
-        first.rounding,
-        tuple(_sorted_by(each, query, aggregates) for each in then),
-    )
+    return Selection(having, tuple(_sorted_by(each, query, aggregates) for each in query.order), query.limit)
 
 
 def _sorted_by(order: Order, query: AggregateQuery, aggregates: RequestedAggregates) -> SortedBy:

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from pyqbeast.approximate.answer import Estimate, columns_of_answer, estimated_answer, exact_answer
 from pyqbeast.approximate.estimate import Completeness, Estimates, Requested, Status
+from pyqbeast.approximate.estimate.choice import Choice
 from pyqbeast.approximate.estimate.interval import check_confidence
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import (
@@ -18,7 +19,6 @@ from pyqbeast.approximate.estimate.outcome import (
     check_names,
     worth_of,
 )
-from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.estimate.stopping import Goal, goal_within
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.selected_groups import selection_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.outcome import check_names
-from pyqbeast.approximate.estimate.selection import (
+from pyqbeast.approximate.selection import (
     Comparison,
     Condition,
     Junction,
@@ -63,11 +63,8 @@ class Kept:
                 "limit takes the first groups by an estimate, such as order_by='mean DESC', limit=10; by their own "
                 "values `where` picks groups"
             )
-        first, *others = order
-        by = request.aggregates[first.name]
-        then = tuple(_sorted_by(each, request) for each in others)
-        selection = Selection(condition, by, first.ascending, first.nulls_first, int(limit), then=then)
-        return cls(selection, order)
+        sorted_by = tuple(_sorted_by(each, request) for each in order)
+        return cls(Selection(condition, sorted_by, int(limit)), order)
 
 
 def _sorted_by(column: SortColumn, request: Request) -> SortedBy:

@@ -22,6 +22,7 @@ from pyqbeast.approximate.estimate import (
     axes_for,
     estimate,
 )
+from pyqbeast.approximate.estimate.choice import Choice
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, SHOWN_ROWS, SURE, Outcome, Reading, worth_of
 from pyqbeast.approximate.estimate.rounding import (
@@ -30,8 +31,8 @@ from pyqbeast.approximate.estimate.rounding import (
     known_numbers,
     shown_bounds,
 )
-from pyqbeast.approximate.estimate.selection import (
-    Choice,
+from pyqbeast.approximate.estimate.state import FloatArray, Mask
+from pyqbeast.approximate.selection import (
     SortKey,
     Verdict,
     choice,
@@ -40,7 +41,6 @@ from pyqbeast.approximate.estimate.selection import (
     sorted_groups,
     verdict_of,
 )
-from pyqbeast.approximate.estimate.state import FloatArray, Mask
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import UnsupportedError

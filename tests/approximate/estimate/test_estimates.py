@@ -22,8 +22,8 @@ from pyqbeast.approximate.estimate import (
     estimate,
 )
 from pyqbeast.approximate.estimate.interval import bounds_of_few
-from pyqbeast.approximate.estimate.selection import Comparison, Selection, verdict_of
 from pyqbeast.approximate.estimate.stopping import met, wanted
+from pyqbeast.approximate.selection import Comparison, Selection, verdict_of
 from pyqbeast.core.errors import InvalidInputError
 from tests.approximate.estimate.populations import one_group
 

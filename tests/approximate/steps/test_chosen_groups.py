@@ -15,8 +15,8 @@ from pyqbeast.approximate.estimate import (
     Step,
 )
 from pyqbeast.approximate.estimate.limit import Limit
-from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.estimate.value_spans import ValueSpan
+from pyqbeast.approximate.selection import Comparison, Selection, SortedBy
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.format.constants import WEIGHT_MIN
@@ -24,7 +24,7 @@ from tests.approximate.steps.rows import Groups
 
 AVERAGE = Aggregate("avg", ("y",))
 GROUPS, ROWS, FILES = 100, 120_000, 40
-FIRST = Selection(first=AVERAGE, ascending=False, limit=10)
+FIRST = Selection(order=(SortedBy(AVERAGE, ascending=False),), limit=10)
 HIGH = Selection(Comparison(AVERAGE, ">", 10.2))
 
 

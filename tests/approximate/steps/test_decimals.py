@@ -12,7 +12,7 @@ import pytest
 from pyqbeast.approximate.estimate import Aggregate
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below, half_up
-from pyqbeast.approximate.estimate.selection import Comparison, Selection
+from pyqbeast.approximate.selection import Comparison, Selection, SortedBy
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from tests.approximate.steps.rows import HeldRows
@@ -148,6 +148,6 @@ def test_a_divisor_of_decimals_that_is_zero_is_left_to_the_query(dividend):
 
 
 def test_groups_of_equal_sums_may_all_be_the_first():
-    said = verdict(Selection(first=SUM, ascending=False, limit=3))
+    said = verdict(Selection(order=(SortedBy(SUM, ascending=False),), limit=3))
     assert said.possible.all()
     assert not said.sure.any()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyqbeast.approximate.estimate import Aggregate
-from pyqbeast.approximate.estimate.selection import Comparison, Selection
+from pyqbeast.approximate.selection import Comparison, Selection
 from pyqbeast.approximate.steps.planning import step_to
 from pyqbeast.approximate.steps.progress import Progress
 from tests.approximate.steps.rows import HeldRows

@@ -18,8 +18,8 @@ from pyqbeast.approximate.estimate import (
 from pyqbeast.approximate.estimate.combination import Combination, Operation, Part
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.rounding import NumberLimits
-from pyqbeast.approximate.estimate.selection import Comparison, Selection
 from pyqbeast.approximate.estimate.value_spans import ValueSpan
+from pyqbeast.approximate.selection import Comparison, Selection
 from pyqbeast.approximate.steps import progress as progress_module
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress

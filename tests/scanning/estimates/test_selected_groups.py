@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 import pyqbeast
-from pyqbeast.approximate.estimate.selection import (
-    Choice,
+from pyqbeast.approximate.estimate.choice import Choice
+from pyqbeast.approximate.selection import (
     Comparison,
     Junction,
     Negation,
@@ -165,8 +165,8 @@ def test_conditions_are_those_of_the_query_on_spark():
     among = Kept.of(asked, "n IN (1, 2)", None, None).selection
     assert among == Selection(Junction("or", Comparison(n, "=", 1.0), Comparison(n, "=", 2.0)))
     kept = Kept.of(asked, None, "`mean` DESC, day", 3)
-    then = (SortedBy(0, ascending=True, nulls_first=True),)
-    assert kept.selection == Selection(None, mean, ascending=False, nulls_first=False, limit=3, then=then)
+    order = SortedBy(mean, ascending=False, nulls_first=False), SortedBy(0)
+    assert kept.selection == Selection(None, order, limit=3)
     assert kept.order == [("mean", False), ("day", True)]
     assert dt.date(1970, 1, 11) == dt.date.fromordinal(dt.date(1970, 1, 1).toordinal() + 10)
 

@@ -3,9 +3,10 @@
 Lives here: what is asked for and kept of each step (`aggregate`, `combination`, `state`, `centre`), how the bounds
 follow from it (`quantiles`, `interval`, `formulas`, `part_sums`, `percentile`, `estimates`), when to stop and what to
 read next (`stopping`, `budget`), what the log tells without reading (`value_spans`, `group_spans`), which groups a
-sample may have missed (`groups`), which belong to the answer (`selection`), how its numbers are written (`rounding`),
-and what it may cost and is worth (`limit`, `outcome`).
-`pyqbeast.approximate.steps` reads rows by it until the bounds are narrow enough.
+sample may have missed (`groups`), how the numbers of an answer are written (`rounding`), what it may cost and is worth
+(`limit`, `choice`, `outcome`).
+`pyqbeast.approximate.steps` reads rows by it until the bounds are narrow enough, and `pyqbeast.approximate.selection`
+says which groups belong to an answer.
 """
 
 from pyqbeast.approximate.estimate.aggregate import Aggregate

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pyqbeast.approximate.estimate.choice import Choice
 from pyqbeast.approximate.estimate.estimates import Estimates, Status
 from pyqbeast.approximate.estimate.groups import Completeness
-from pyqbeast.approximate.estimate.selection import Choice
 from pyqbeast.approximate.estimate.state import Group, Mask
 from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
 from pyqbeast.core.html import block_html, table_html, texts_html

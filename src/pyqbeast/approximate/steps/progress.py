@@ -30,14 +30,6 @@ from pyqbeast.approximate.estimate.rounding import (
     left_to_query,
     with_values,
 )
-from pyqbeast.approximate.estimate.selection import (
-    Selection,
-    Verdict,
-    confidence_of_shown,
-    nulls_of,
-    verdict_of,
-    with_wide_tails,
-)
 from pyqbeast.approximate.estimate.state import (
     BUCKETS_OF_ALL,
     ROWS,
@@ -50,6 +42,14 @@ from pyqbeast.approximate.estimate.state import (
     fold,
     merge,
     without,
+)
+from pyqbeast.approximate.selection import (
+    Selection,
+    Verdict,
+    confidence_of_shown,
+    nulls_of,
+    verdict_of,
+    with_wide_tails,
 )
 from pyqbeast.approximate.steps.exact_values import decimals_on_the_way, exact_values, quotient_of
 from pyqbeast.approximate.steps.row_reader import RowReader

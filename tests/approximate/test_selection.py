@@ -20,7 +20,7 @@ from pyqbeast.approximate.estimate import (
     estimate,
 )
 from pyqbeast.approximate.estimate.groups import rows_at_most
-from pyqbeast.approximate.estimate.selection import (
+from pyqbeast.approximate.selection import (
     Comparison,
     Junction,
     Negation,
@@ -37,6 +37,11 @@ COUNT, AVG, LARGEST = Aggregate("count"), Aggregate("avg", ("y",)), Aggregate("m
 OTHER, SMALLEST = Aggregate("avg", ("z",)), Aggregate("min", ("y",))
 COMPLETE = Completeness(complete=True)
 NAN = float("nan")
+
+
+def the_first(limit, by, *then, having=None, **how):
+    """What keeps so many groups, sorted by an estimate, and then by what else."""
+    return Selection(having, (SortedBy(by, **how), *then), limit)
 
 
 def made(bounds, aggregate=AVG, status=Status.BOUNDED):
@@ -73,38 +78,35 @@ def test_bounds_clear_of_the_threshold_are_sure():
 
 def test_the_first_are_sure_if_few_enough_can_come_before_them():
     bounds = [(9, 10, 11), (7, 8, 9.5), (6, 7, 7.5), (1, 2, 3)]
-    first = Selection(first=AVG, ascending=False, limit=2)
+    first = the_first(2, AVG, ascending=False)
     assert found(first, bounds).sure.tolist() == [True, False, False, False]
     assert found(first, bounds).possible.tolist() == [True, True, True, False]
-    last = Selection(first=AVG, ascending=True, limit=1)
+    last = the_first(1, AVG)
     assert found(last, bounds).sure.tolist() == [False, False, False, True]
-    some = Selection(Comparison(AVG, "<", 9), AVG, ascending=False, limit=1)
+    some = the_first(1, AVG, having=Comparison(AVG, "<", 9), ascending=False)
     assert found(some, bounds).sure.tolist() == [False] * 4
     assert found(some, bounds).possible.tolist() == [False, True, True, False]
 
 
 def test_what_is_rounded_to_one_number_has_one_place():
     bounds = [(1.2, 1.3, 1.4), (0.8, 0.9, 1.0), (0.1, 0.2, 0.3)]
-    assert found(Selection(first=AVG, ascending=False, limit=1), bounds).sure.tolist() == [True, False, False]
-    said = found(Selection(first=AVG, ascending=False, limit=1, rounding=0), bounds)
+    assert found(the_first(1, AVG, ascending=False), bounds).sure.tolist() == [True, False, False]
+    said = found(the_first(1, AVG, ascending=False, rounding=0), bounds)
     assert (said.sure.tolist(), said.possible.tolist()) == ([False] * 3, [True, True, False])
-    assert found(Selection(first=AVG, limit=1, rounding=0), bounds).sure.tolist() == [False, False, True]
+    assert found(the_first(1, AVG, rounding=0), bounds).sure.tolist() == [False, False, True]
 
 
 def test_a_missing_group_may_be_anything_but_large():
     missing = Completeness(complete=False, most_rows=100)
     bounds = [(500, 600, 700), (90, 120, 200)]
-    most = Selection(first=COUNT, ascending=False, limit=1)
+    most = the_first(1, COUNT, ascending=False)
     said = found(most, bounds, missing, COUNT)
     assert (said.sure.tolist(), said.missing) == ([True, False], False)
-    both = Selection(first=COUNT, ascending=False, limit=2)
+    both = the_first(2, COUNT, ascending=False)
     said = found(both, bounds, missing, COUNT)
     assert (said.sure.tolist(), said.missing) == ([True, False], True)
-    for selection in (
-        Selection(first=COUNT, ascending=True, limit=1),
-        Selection(first=AVG, ascending=False, limit=1),
-    ):
-        said = found(selection, bounds, missing, selection.first)
+    for selection in (the_first(1, COUNT), the_first(1, AVG, ascending=False)):
+        said = found(selection, bounds, missing, selection.cut_by)
         assert (said.sure.tolist(), said.missing) == ([False, False], True)
     large = Selection(Comparison(COUNT, ">", 100))
     assert not found(large, bounds, missing, COUNT).missing
@@ -129,7 +131,7 @@ def test_bounds_that_rows_not_seen_may_exceed_decide_nothing():
     assert (said.having[0], said.sure[0]) == (True, False)
     # No count exceeds the rows of its group.
     assert not found(Selection(Comparison(COUNT, ">", 1_000)), [(100, 200, 300)], **heavy).possible[0]
-    first = Selection(first=AVG, ascending=False, limit=1)
+    first = the_first(1, AVG, ascending=False)
     said = found(first, [(7, 8, 9), (1, 2, 3)], status=Status.HEAVY_TAIL)
     assert (said.sure.tolist(), said.possible.tolist()) == ([False, False], [True, True])
 
@@ -143,7 +145,7 @@ def test_null_is_neither_more_nor_less():
     ):
         said = found(Selection(condition), nothing, status=Status.EXACT)
         assert [bool(each[0]) for each in said[:3]] == [False, False, False]
-    first = Selection(first=AVG, ascending=True, nulls_first=True, limit=1)
+    first = the_first(1, AVG)
     assert found(first, [(1, 1, 1), *nothing], status=Status.EXACT).sure.tolist() == [False, True]
 
 
@@ -162,7 +164,7 @@ CONDITIONS = st.recursive(
 @pytest.mark.slow
 @given(st.data(), BOUNDS, CONDITIONS | st.none(), st.none() | st.integers(1, 4), st.booleans())
 def test_what_is_sure_holds_wherever_the_truth_lies(data, bounds, condition, limit, ascending):
-    selection = Selection(condition, AVG if limit else None, ascending=ascending, limit=limit)
+    selection = the_first(limit, AVG, having=condition, ascending=ascending)
     said = found(selection, bounds)
     truth = [data.draw(st.integers(low, high)) for low, _, high in bounds]
     exact = found(selection, [(value,) * 3 for value in truth], status=Status.EXACT)
@@ -373,7 +375,7 @@ def test_groups_that_are_equal_are_shown_by_what_else_they_are_sorted_by():
     counts = {COUNT: made([(0, each, 99) for each in (90, 21, 23, 22)], COUNT)}
 
     def shown(*then):
-        first = Selection(first=COUNT, ascending=False, limit=2, rounding=-1, then=then)
+        first = the_first(2, COUNT, *then, ascending=False, rounding=-1)
         return first.shown(state, counts, np.array([False, True, True, True])).tolist()
 
     by_name = SortedBy(0, ascending=False, nulls_first=True)
@@ -396,7 +398,7 @@ def test_the_sure_groups_belong_and_the_impossible_do_not(name):
     truth = {COUNT: rows.sum(axis=1), AVG: totals.sum(axis=1) / rows.sum(axis=1)}
     half = float(np.sort(truth[AVG])[-5:-3].mean())
     selections = {
-        "first": Selection(first=AVG, ascending=False, limit=4),
+        "first": the_first(4, AVG, ascending=False),
         "having": Selection(Comparison(AVG, ">", half)),
     }
     held = dict.fromkeys(selections, 0)
@@ -449,7 +451,7 @@ def test_nan_is_the_largest_number_and_null_is_none():
                 *[False] * 3,
             ]
             assert kept(Selection(Comparison(aggregate, "=", NAN))).having.tolist() == [True, *[False] * 3]
-            first = kept(Selection(first=aggregate, ascending=False, nulls_first=False, limit=1))
+            first = kept(the_first(1, aggregate, ascending=False, nulls_first=False))
             assert first.sure.tolist() == [fraction == 1, False, False, False]
             assert first.possible[0]
             if fraction == 1:
