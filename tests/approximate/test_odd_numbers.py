@@ -9,6 +9,7 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F
 
 import pyqbeast
+from pyqbeast import UnsupportedError
 from tests.approximate.bounds import SURE, assert_holds
 from tests.spark_session import under
 from tests.table.help import load, save
@@ -168,6 +169,39 @@ def test_what_no_number_stands_for_is_what_spark_makes_of_it_by_older_rules(spar
         assert answer.exact
         shown = answer.df.first()
         assert [shown[text] for text in OF_NO_NUMBER] == list(query.first())
+
+
+@pytest.mark.parametrize(
+    ("guarded", "plain"),
+    [
+        ("sum(id) / nullif(count(*), 0)", "try_divide(sum(id), count(*))"),
+        ("100 * sum(half) / nullif(count(same), 0.0)", "try_divide(100 * sum(half), count(same))"),
+        ("sum(small) / nullif(count(same), 0L)", "try_divide(sum(small), count(same))"),
+    ],
+)
+def test_a_divisor_that_is_null_at_zero_is_one_that_is_tried(odd, guarded, plain):
+    of_both = [
+        pyqbeast.tolerance(odd.agg(F.expr(text).alias("wanted")), error=0.5) for text in (guarded, plain)
+    ]
+    assert not of_both[0].exact
+    assert of_both[0].df.first() == of_both[1].df.first()
+
+
+def test_where_it_is_zero_the_answer_is_null(odd):
+    rows = odd.filter("id < 8000").groupBy((F.col("id") % 2).alias("odd"))
+    query = rows.agg(F.expr("sum(id) / nullif(sum(id % 2), 0)").alias("wanted"))
+    answer = pyqbeast.tolerance(query, error=0.1)
+    assert answer.exact
+    assert sorted(answer.df.select("odd", "wanted").collect()) == sorted(query.collect())
+    assert [row.wanted for row in query.sort("odd").collect()] == [None, 4000]
+
+
+@pytest.mark.parametrize(
+    "text", ["sum(id) / nullif(count(*), 1)", "nullif(count(*), 0)", "1 / nullif(1, avg(id))"]
+)
+def test_another_number_made_null_is_no_arithmetic(odd, text):
+    with pytest.raises(UnsupportedError, match=r"another way than by \+ - \* /: nullif"):
+        pyqbeast.tolerance(odd.agg(F.expr(text).alias("wanted")), error=0.1)
 
 
 @pytest.mark.parametrize("is_ansi", ["true", "false"])

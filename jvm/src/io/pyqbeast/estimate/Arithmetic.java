@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Divide;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
+import org.apache.spark.sql.catalyst.expressions.NullIf;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
@@ -39,6 +40,9 @@ final class Arithmetic {
       return found;
     }
     List<Expression> inner = ScalaInterop.list(expression.children());
+    if (expression instanceof NullIf) { // which Spark replaces by something that nobody would recognize
+      throw refused(expression);
+    }
     if (expression instanceof RuntimeReplaceable replaced) {
       return term(replaced.replacement(), leaf);
     }
@@ -57,11 +61,15 @@ final class Arithmetic {
       }
       String sign = SIGNS.get(expression.getClass());
       if (sign != null) {
-        return List.of(
-            sign, part(inner.get(0), leaf), part(inner.get(1), leaf), expression.dataType().simpleString());
+        Expression right = expression instanceof Divide ? Divisor.of(inner.get(1)) : inner.get(1);
+        return List.of(sign, part(inner.get(0), leaf), part(right, leaf), expression.dataType().simpleString());
       }
     }
-    throw new RefusedQuery("it computes with the aggregates in another way than by + - * /: " + expression.sql());
+    throw refused(expression);
+  }
+
+  private static RefusedQuery refused(Expression expression) {
+    return new RefusedQuery("it computes with the aggregates in another way than by + - * /: " + expression.sql());
   }
 
   private static List<Object> part(Expression expression, Function<Expression, List<Object>> leaf) {
@@ -82,7 +90,7 @@ final class Arithmetic {
   }
 
   /** Whether a cast changes a number's type only: Spark makes null, or an error, of what a decimal has no room for. */
-  private static boolean keepsNumbers(Cast cast) {
+  static boolean keepsNumbers(Cast cast) {
     DataType from = cast.child().dataType();
     DataType to = cast.dataType();
     if (to instanceof DecimalType wide) {
