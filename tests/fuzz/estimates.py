@@ -41,6 +41,7 @@ def check_estimates(pair: Pair, rng: random.Random) -> None:
         "spread": f"stddev({column})",
         "all": f"sum(cast({column} as double))",
         "rounded": f"round(max(cast({column} as double)), {rng.choice((-2, 0, 3))})",
+        "share": f"sum(cast({column} as double)) / nullif(count_if({column} > 0), 0)",
     }
 
     def query(rows: DataFrame) -> DataFrame:
