@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import InvalidInputError
+from pyqbeast import InvalidInputError, QbeastTable
 from pyqbeast.core.otree import weight_bands
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from tests.spark_session import under
@@ -103,3 +105,29 @@ def test_quantiles_of_texts_where_groups_are_left_out_of_results(spark):
     expected = pyqbeast.compute_quantiles_for_column(texts, "name", 5)
     with under(spark, WITHOUT_GROUPS):
         assert pyqbeast.compute_quantiles_for_column(texts, "name", 5) == expected
+
+
+def test_the_session_that_is_active_stays_active(spark, table_path):
+    """Pandas on Spark and others work in it, and ours pass over what they cannot read."""
+    save_copy(spark, table_path)
+    table = QbeastTable.for_path(spark, table_path)
+    queried = load(spark, table_path).agg(
+        F.avg("a").alias("mean"), F.percentile_approx("b", 0.5).alias("middle")
+    )
+    actions = {
+        "verify": lambda: table.verify("data"),
+        "repair": table.repair,
+        "optimize": table.optimize,
+        "estimate": lambda: pyqbeast.tolerance(queried, error=0.9).df.collect(),
+        "exact answer": lambda: pyqbeast.tolerance(queried, exact=True).df.collect(),
+        "append": lambda: save(rows_2d(spark, 100), table_path),
+    }
+    of_user = spark.newSession()
+    of_user.createDataFrame([(1,)], "a int")
+    try:
+        for name, action in actions.items():
+            action()
+            assert SparkSession.getActiveSession() is of_user, name
+            assert spark._jvm.SparkSession.getActiveSession().get().equals(of_user._jsparkSession), name
+    finally:
+        spark.createDataFrame([(1,)], "a int")

@@ -71,7 +71,7 @@ def exact_answer(query_frame: DataFrame, query: AggregateQuery | None) -> tuple[
                 "make texts or numbers of them, or run the query itself"
             )
     named = _numbered(query_frame)
-    held = query_frame.sparkSession.createDataFrame(bridge.arrow_table(named), named.schema)
+    held = bridge.frame_of(query_frame.sparkSession, bridge.arrow_table(named), named.schema)
     return held.select(*_exact_columns(query_frame, query)), bridge.scan_totals(named).bytes
 
 

@@ -62,7 +62,7 @@ class PercentileGrid:
             quantile_rows = quantile_rows.set_column(quantile_rows.column_names.index(name), name, column)
             thresholds[each] = grids
         # Without a schema Spark takes times without a zone for times of the session's zone, which may not have them.
-        return cls(numbers.sparkSession.createDataFrame(quantile_rows, by_group.schema), thresholds)
+        return cls(bridge.frame_of(numbers.sparkSession, quantile_rows, by_group.schema), thresholds)
 
     def joined(self, numbers: DataFrame, groups: list[str]) -> DataFrame:
         """The rows with the thresholds of their group; null for groups that have none."""

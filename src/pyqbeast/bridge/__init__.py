@@ -6,6 +6,7 @@ Private APIs of Spark and Delta are used here and in the Java bridge, nowhere el
 from pyqbeast.bridge.columns import coordinate_of, date_milliseconds, is_midnight, midnight_of, row_weight
 from pyqbeast.bridge.frames import (
     arrow_table,
+    frame_of,
     grouped,
     local_frame,
     named_as,
@@ -33,6 +34,7 @@ __all__ = [
     "coordinate_of",
     "date_milliseconds",
     "field_in_statistics",
+    "frame_of",
     "grouped",
     "handed_over",
     "is_midnight",

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pyqbeast.arrow_schema import arrow_schema
-from pyqbeast.bridge.jvm import java
+from pyqbeast.bridge.jvm import active_session_stays, java
 from pyqbeast.core.errors import InvalidInputError, UnsupportedError
 
 #: What makes a path a pattern to Hadoop, unless a backslash stands before it.
@@ -43,7 +43,13 @@ def local_frame(spark: SparkSession, schema: StructType, columns: Sequence[Seque
     """
     types = arrow_schema(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=types), schema)
+    return frame_of(spark, pa.Table.from_arrays(arrays, schema=types), schema)
+
+
+def frame_of(spark: SparkSession, table: pa.Table, schema: StructType) -> DataFrame:
+    """A frame of an Arrow table. The session that is active stays active."""
+    with active_session_stays(spark):
+        return spark.createDataFrame(table, schema)
 
 
 def parquet_frame(spark: SparkSession, *paths: str, schema: StructType | None = None) -> DataFrame:

@@ -1,4 +1,4 @@
-"""The Java package of the bridge, and how large results come over from it."""
+"""The Java package of the bridge, how large results come over from it, and whose session is the active one."""
 
 from __future__ import annotations
 
@@ -83,6 +83,25 @@ def session_of(context: SparkContext, in_java: Any) -> SparkSession:  # noqa: AN
     session._jsparkSession = in_java
     session._profiler_collector = AccumulatorProfilerCollector()
     return session
+
+
+@contextlib.contextmanager
+def active_session_stays(spark: SparkSession) -> Iterator[None]:
+    """Afterwards the session is active that was so before, for Python and for this thread of the JVM.
+
+    Libraries such as pandas on Spark work in that. Spark makes each session active in which it creates a frame, and of
+    ours some pass over what they cannot read.
+    """
+    jvm: Any = spark._jvm
+    in_python, in_java = SparkSession._activeSession, jvm.SparkSession.getActiveSession()
+    try:
+        yield
+    finally:
+        SparkSession._activeSession = in_python
+        if in_java.isDefined():
+            jvm.SparkSession.setActiveSession(in_java.get())
+        else:
+            jvm.SparkSession.clearActiveSession()
 
 
 @contextlib.contextmanager

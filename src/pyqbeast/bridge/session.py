@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pyqbeast.bridge import failures, python_callbacks
 from pyqbeast.bridge.jars import listed, missing_jars, ship_bridge_jar
+from pyqbeast.bridge.jvm import active_session_stays
 from pyqbeast.bridge.setup_checks import check_delta, check_delta_package, check_jar, check_jvm, check_spark
 from pyqbeast.bridge.start import given_settings, quiet_start
 from pyqbeast.core.errors import InvalidInputError, SessionError
@@ -204,16 +205,10 @@ def _check_catalogs(spark: SparkSession) -> None:
 @contextlib.contextmanager
 def _active(spark: SparkSession) -> Iterator[None]:
     """Makes a session the active one of this thread, because Spark looks up registered data sources there."""
-    jvm: Any = spark._jvm
-    before = jvm.SparkSession.getActiveSession()
-    jvm.SparkSession.setActiveSession(spark._jsparkSession)
-    try:
+    with active_session_stays(spark):
+        jvm: Any = spark._jvm
+        jvm.SparkSession.setActiveSession(spark._jsparkSession)
         yield
-    finally:
-        if before.isDefined():
-            jvm.SparkSession.setActiveSession(before.get())
-        else:
-            jvm.SparkSession.clearActiveSession()
 
 
 def when_attached(prepare: Callable[[SparkSession], None]) -> None:
