@@ -13,6 +13,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import FormatError
+from pyqbeast.delta import DeletionVector
 from pyqbeast.polars import scan_table
 from pyqbeast.scanning.conditions.stored_columns import StoredFields, conformed, has_ids
 from tests.deletion_vectors.tables import PROTOCOL, commit
@@ -244,6 +245,39 @@ def test_values_of_other_forms_and_narrower_types(held, stored, values):
     """What Delta widens, what other writers make of the same type, and INT96, which Spark cuts to microseconds."""
     field = {"name": "x", "type": stored, "nullable": True, "metadata": {}}
     assert conformed(held, field, "none").to_pylist() == values
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "inside"),
+    [
+        (pa.list_, {"type": "array", "elementType": "string", "containsNull": True}, lambda text: [text]),
+        (
+            lambda values: pa.struct([("a", values)]),
+            {"type": "struct", "fields": [{"name": "a", "type": "string", "nullable": True, "metadata": {}}]},
+            lambda text: {"a": text},
+        ),
+        (
+            lambda values: pa.map_(pa.string(), values),
+            {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True},
+            lambda text: [("k", text)],
+        ),
+    ],
+    ids=["list", "struct", "map"],
+)
+def test_categories_inside_others_in_several_row_groups(tmp_path, kind, stored, inside):
+    """Programs that keep texts as categories, such as pandas and Polars, say so in the file."""
+    texts = [None if n % 5 == 0 else f"t{n % 3}" for n in range(90)]
+    values = [inside(text) for text in texts]
+    rows = pa.table({"id": [*range(90)], "x": pa.array(values, kind(pa.dictionary(pa.int32(), pa.string())))})
+    vector = DeletionVector([4, 44])
+    entry = indexed_add(tmp_path / "a.parquet", rows.select(["id"]), vector=vector.to_inline())
+    pq.write_table(rows, tmp_path / "a.parquet", row_group_size=20)
+    types = (("id", "long"), ("x", stored))
+    fields = [{"name": name, "type": of, "nullable": True, "metadata": {}} for name, of in types]
+    commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
+    scan = pyqbeast.scan(tmp_path)
+    assert scan.to_arrow()["x"].to_pylist() == [v for n, v in enumerate(values) if n not in vector]
+    assert scan.where("id > 42").to_arrow()["x"].to_pylist() == [values[43], *values[45:]]
 
 
 def test_structs_in_structs(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -22,7 +23,12 @@ from pyqbeast.delta_log.read_ahead import is_local, read_ahead
 from pyqbeast.scanning.arrays import mask_array
 from pyqbeast.scanning.conditions.column_types import Field, column_type, is_padded
 from pyqbeast.scanning.conditions.predicate import Predicate
-from pyqbeast.scanning.conditions.stored_columns import StoredFields, conformed, has_ids
+from pyqbeast.scanning.conditions.stored_columns import (
+    StoredFields,
+    conformed,
+    has_dictionary_inside,
+    has_ids,
+)
 from pyqbeast.scanning.old_calendar import has_old_calendar, refuse_old_calendar
 
 #: Rows that are handled at once, at the most.
@@ -164,8 +170,13 @@ class DataFiles:
         names = [stored[at].name for at in held if at is not None]
         ends, shifts = _places(parquet, groups)
         has_deleted, start = bool(vector), 0
+        # Dictionaries inside of structs, lists and maps Arrow reads from no more than one row group at once.
+        is_apart = any(has_dictionary_inside(stored[at].type) for at in held if at is not None)
+        read_at_once = [[group] for group in groups] if is_apart else [groups]
         # Without a column to read, a batch still has its number of rows.
-        for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
+        for batch in itertools.chain.from_iterable(
+            parquet.iter_batches(BATCH_ROWS, row_groups=some, columns=names) for some in read_at_once
+        ):
             rows = batch.num_rows
             columns = [
                 pa.nulls(rows, kind)

@@ -56,6 +56,12 @@ def has_ids(stored: Iterable[pa.Field]) -> bool:
     return any(_PARQUET_ID in (each.metadata or {}) or has_ids(_inner_fields(each.type)) for each in stored)
 
 
+def has_dictionary_inside(kind: pa.DataType) -> bool:
+    """Whether some values inside the structs, lists or maps of a type are told by a dictionary."""
+    inside = [each.type for each in _inner_fields(kind)]
+    return any(pa.types.is_dictionary(each) or has_dictionary_inside(each) for each in inside)
+
+
 def _inner_fields(kind: pa.DataType) -> Iterable[pa.Field]:
     if pa.types.is_struct(kind):
         return list(kind)
