@@ -20,6 +20,8 @@ from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import fields_of, indexed_add, metadata
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+LOCAL_EPOCH = EPOCH.replace(tzinfo=None)
+MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def of_ids(table, rows):
@@ -197,7 +199,6 @@ def test_a_column_of_another_form_than_the_table_has(tmp_path):
         (pa.array([1], pa.timestamp("us")), "date"),
         (pa.array([1], pa.date32()), "timestamp"),
         (pa.array([1], pa.int64()), "timestamp"),
-        (pa.array([1], pa.timestamp("us", "UTC")), "timestamp_ntz"),
         (pa.array([1], pa.timestamp("ns", "UTC")), "timestamp"),
     ],
     ids=lambda each: each if isinstance(each, str) else f"{each.type}",
@@ -224,6 +225,8 @@ def test_values_that_a_type_cannot_hold_are_refused(held, stored):
         (pa.array(["a", "b", "a"]).dictionary_encode(), "string", ["a", "b", "a"]),
         (pa.array([b"ab"], pa.binary(2)), "binary", [b"ab"]),
         (pa.array([1], pa.date32()), "timestamp_ntz", [dt.datetime(1970, 1, 2)]),
+        (pa.array([-5], pa.timestamp("us", "Asia/Tokyo")), "timestamp_ntz", [LOCAL_EPOCH - MICROSECOND * 5]),
+        (pa.array([5], pa.timestamp("ms", "UTC")), "timestamp_ntz", [LOCAL_EPOCH + MICROSECOND * 5_000]),
         (pa.array([5], pa.timestamp("ms", "UTC")), "timestamp", [EPOCH + dt.timedelta(milliseconds=5)]),
         (pa.array([5_000], pa.timestamp("ns", "UTC")), "timestamp", [EPOCH + dt.timedelta(microseconds=5)]),
         (pa.array([5_999], pa.timestamp("ns")), "timestamp", [EPOCH + dt.timedelta(microseconds=5)]),

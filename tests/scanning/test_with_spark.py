@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import strategies as st
 from py4j.java_collections import ListConverter, MapConverter
@@ -28,6 +29,7 @@ from pyqbeast.core.problems import REPLICATED as REPLICATED_RULE
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import hashed_values
 from tests.core.hostile import drawn
+from tests.deletion_vectors import tables
 from tests.scanning import damaged_copies
 from tests.spark_session import under
 from tests.table.help import ids_of_each, ids_that_meet, load, rows_2d, save
@@ -421,3 +423,24 @@ def test_old_moments_of_a_session_whose_zone_had_seconds_in_its_offset(spark, ta
     scan = pyqbeast.scan(table_path)
     for sign in ("=", "<=", ">="):
         assert ids_of_scan(scan.where(f"at {sign} '1899-12-31T23:50:39Z'")) == [7]
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_instants_in_a_file_of_a_column_of_local_times(spark, table_path, vectorized):
+    """Spark takes them for the local times of UTC, whatever the zone of the session and that in the file."""
+    save(
+        spark.sql("SELECT 7L AS id, TIMESTAMP_NTZ'2024-01-02 03:04:05' AS at"),
+        table_path,
+        columnsToIndex="id",
+    )
+    at = pa.array([dt.datetime(1850, 1, 1, microsecond=7), None], pa.timestamp("us", "Asia/Tokyo"))
+    file = Path(table_path, "by_others.parquet")
+    pq.write_table(pa.table({"id": [8, 9], "at": at}), file)
+    tables.commit(Path(table_path), 1, tables.add(file.name, 2, size=file.stat().st_size))
+    settings = {
+        "spark.sql.session.timeZone": "America/Los_Angeles",
+        "spark.sql.parquet.enableVectorizedReader": vectorized,
+    }
+    with under(spark, settings):
+        scan = same_samples(spark, table_path)
+    assert ids_of_scan(scan.where("at < '1850-01-01T00:00:00.000008'")) == [8]

@@ -152,7 +152,8 @@ def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
         return held
     why = ""
     try:
-        if pa.types.is_timestamp(wanted) and _is_moment(held.type, wanted):
+        # Spark takes an instant for the local time that it is in UTC, and a local time for that instant.
+        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(held.type):
             # Nanoseconds without a zone may be those of INT96, which Spark cuts to the microsecond before.
             if held.type == pa.timestamp("ns"):
                 held = _in_microseconds(held)
@@ -173,11 +174,6 @@ def _in_microseconds(held: pa.Array) -> pa.Array:
     towards_1970 = pc.divide(nanoseconds, 1_000)
     is_later = pc.greater(pc.multiply(towards_1970, 1_000), nanoseconds)
     return pc.subtract(towards_1970, is_later.cast(pa.int64())).view(pa.timestamp("us"))
-
-
-def _is_moment(held: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether timestamps of one type are moments of the other. Spark takes no instants for local times."""
-    return bool(pa.types.is_timestamp(held)) and (wanted.tz is not None or held.tz is None)
 
 
 def _keeps_values(held: pa.DataType, wanted: pa.DataType) -> bool:
