@@ -119,7 +119,7 @@ public final class WatchedCommand extends ForwardingObserver {
 
   private static final class CommandTransaction extends SureTransaction {
     CommandTransaction(OptimisticTransaction started) {
-      super(started.deltaLog(), started.catalogTable(), Option.apply(started.snapshot()));
+      super(started.deltaLog(), started.catalogTable(), started.snapshot());
     }
 
     @Override

@@ -46,8 +46,7 @@ public final class EntryRewrite {
     return Door.writing(log.session(), log.path())
         .open(
             () -> {
-              SureTransaction transaction =
-                  new SureTransaction(log.deltaLog(), Option.empty(), Option.apply(log.snapshot()));
+              SureTransaction transaction = new SureTransaction(log.deltaLog(), Option.empty(), log.snapshot());
               if (!settings.isEmpty()) {
                 transaction.updateMetadata(with(settings, log.snapshot().metadata()), false);
               }

@@ -74,7 +74,7 @@ abstract class LaidOutTransaction extends SureTransaction {
 
   private StatisticsOfJob tracker;
 
-  LaidOutTransaction(SparkSession session, DeltaLog log, Option<Snapshot> begins) {
+  LaidOutTransaction(SparkSession session, DeltaLog log, Snapshot begins) {
     super(log, Option.empty(), begins);
     this.session = session;
     this.request = WriteRequest.of(session, Map.of());

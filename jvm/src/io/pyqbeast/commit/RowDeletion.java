@@ -21,10 +21,10 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaConcurrentModificationException;
 import org.apache.spark.sql.delta.DeltaLog;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.DeltaOperationMetrics;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.RowTracking$;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
@@ -59,7 +59,7 @@ public final class RowDeletion {
   private RowDeletion(SparkSession session, Door door, DeltaLog log, Snapshot begins) {
     this.session = session;
     this.door = door;
-    this.transaction = new SureTransaction(log, Option.empty(), Option.apply(begins));
+    this.transaction = new SureTransaction(log, Option.empty(), begins);
   }
 
   /** Starts on the newest version of the table at a path. */

@@ -72,7 +72,8 @@ public class SureTransaction extends OptimisticTransaction {
   /** Whether the files that this would commit are deleted, or about to be. */
   private boolean isDiscarded;
 
-  protected SureTransaction(DeltaLog log, Option<CatalogTable> entry, Option<Snapshot> snapshot) {
+  /** Begins on a version. Given none, Delta would list the log for the newest. */
+  protected SureTransaction(DeltaLog log, Option<CatalogTable> entry, Snapshot snapshot) {
     super(log, entry, snapshot);
   }
 

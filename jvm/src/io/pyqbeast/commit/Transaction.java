@@ -72,7 +72,7 @@ public final class Transaction extends LaidOutTransaction {
   /** Null where no rows are kept. */
   private Dataset<Row> kept;
 
-  private Transaction(SparkSession session, DeltaLog log, Option<Snapshot> begins, Door door) {
+  private Transaction(SparkSession session, DeltaLog log, Snapshot begins, Door door) {
     super(session, log, begins);
     this.door = door;
   }
@@ -89,7 +89,7 @@ public final class Transaction extends LaidOutTransaction {
           Snapshot newest = Snapshots.newest(log);
           String read = given.get(Constants.READS_TABLE);
           Snapshot begins = read == null ? newest : Snapshots.at(log, Long.parseLong(read));
-          return new Transaction(session, log, Option.apply(begins), door);
+          return new Transaction(session, log, begins, door);
         });
   }
 
@@ -185,7 +185,7 @@ public final class Transaction extends LaidOutTransaction {
   public Dataset<Row> asStored(Dataset<Row> data, String mode, Map<String, String> given) {
     return door.open(
         () -> {
-          Transaction throwaway = new Transaction(session, deltaLog(), Option.apply(snapshot()), door);
+          Transaction throwaway = new Transaction(session, deltaLog(), snapshot(), door);
           comeFrom(Frames.plan(data));
           WriteIntoDelta command = throwaway.command(data, SaveMode.valueOf(mode), given);
           rehearsal = Rehearsal.of(session, throwaway, command, data);
