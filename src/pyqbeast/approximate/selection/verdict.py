@@ -80,8 +80,7 @@ def verdict_of(
     truth[2, groups] &= not missing.complete
     having, sure, possible = truth
     if selection.limit is not None and selection.cut_by is not None:
-        rounding = selection.order[0].rounding
-        decisive = Between(*(as_shown(each, rounding) for each in between[selection.cut_by]))
+        decisive = between[selection.cut_by]
         sure, possible = _of_the_first(selection.limit, selection.order[0], decisive, sure, possible)
     return Verdict(having[:-1], sure[:-1], possible[:-1], bool(possible[-1]))
 
@@ -95,6 +94,7 @@ def _of_the_first(
     limit: int, order: SortedBy, between: Between, sure: Mask, possible: Mask
 ) -> tuple[Mask, Mask]:
     """Which groups are surely and possibly among the first, of those that meet the condition."""
+    between = Between(*(as_shown(each, order.rounding) for each in between))
     # A larger score comes first. A null has the largest of all, or the smallest.
     null = np.inf if order.nulls_first else -np.inf
     ends = (-between.high, -between.low) if order.ascending else (between.low, between.high)

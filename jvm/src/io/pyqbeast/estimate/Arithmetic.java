@@ -49,7 +49,7 @@ final class Arithmetic {
     if (expression instanceof TryEval) {
       return term(inner.get(0), leaf);
     }
-    if (expression.dataType() instanceof NumericType && expression.foldable() && expression.eval(null) != null) {
+    if (isNumber(expression)) {
       return List.of("number", number(expression.eval(null)));
     }
     if (expression instanceof Cast cast && keepsNumbers(cast)) {
@@ -82,6 +82,11 @@ final class Arithmetic {
   /** Whether an expression computes by one of + - * /. */
   static boolean isSign(Expression expression) {
     return SIGNS.containsKey(expression.getClass());
+  }
+
+  /** Whether an expression is a constant number. */
+  static boolean isNumber(Expression expression) {
+    return expression.dataType() instanceof NumericType && expression.foldable() && expression.eval(null) != null;
   }
 
   /** A constant as a double. A FLOAT has more digits than its text, and a decimal has those of its text. */

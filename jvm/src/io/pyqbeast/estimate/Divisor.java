@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.NullIf;
 import org.apache.spark.sql.catalyst.expressions.With;
-import org.apache.spark.sql.types.NumericType;
 
 /** What a term is divided by. {@code a / nullif(b, 0)} is what {@code try_divide(a, b)} is: NULL where b is zero. */
 final class Divisor {
@@ -31,9 +30,6 @@ final class Divisor {
   }
 
   private static boolean isZero(Expression constant) {
-    return constant.dataType() instanceof NumericType
-        && constant.foldable()
-        && constant.eval(null) != null
-        && Arithmetic.number(constant.eval(null)) == 0;
+    return Arithmetic.isNumber(constant) && Arithmetic.number(constant.eval(null)) == 0;
   }
 }
