@@ -87,3 +87,27 @@ def test_writers_that_count_times_by_the_old_calendar(
                 scan.to_arrow()
         else:
             assert scan.to_arrow().equals(rows.select([column]))
+
+
+@pytest.mark.parametrize("stored", [pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=["local", "instants"])
+def test_local_times_nobody_moved(tmp_path, stored):
+    """No version of Spark counts them by another calendar, wherever else in the file it does so."""
+    day = dt.datetime(1500, 1, 1)
+    table = of_local_times(tmp_path, pa.array([day], stored))
+    assert pyqbeast.scan(table).to_arrow()["t"].to_pylist() == [day]
+
+
+def test_local_times_that_were_days_once_are_moved(tmp_path):
+    table = of_local_times(tmp_path, pa.array([dt.date(1500, 1, 1)]))
+    with pytest.raises(UnsupportedError, match="calendar"):
+        pyqbeast.scan(table).to_arrow()
+
+
+def of_local_times(table, values):
+    """A table of one column of local times, in whose file they are something else."""
+    notes = {"org.apache.spark.legacyDateTime": "", "org.apache.spark.legacyINT96": ""}
+    pq.write_table(pa.table({"t": values}).replace_schema_metadata(notes), table / "a.parquet")
+    entry = {"path": "a.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
+    fields = [{"name": "t", "type": "timestamp_ntz", "nullable": True, "metadata": {}}]
+    commit(table, 0, PROTOCOL, metadata(fields), {"add": entry})
+    return table

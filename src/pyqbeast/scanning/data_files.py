@@ -168,10 +168,11 @@ class DataFiles:
                 "writer that knows column mapping"
             )
         names = [stored[at].name for at in held if at is not None]
+        kinds = [pa.null() if at is None else stored[at].type for at in held]
         ends, shifts = _places(parquet, groups)
         has_deleted, start = bool(vector), 0
         # Dictionaries inside of structs, lists and maps Arrow reads from no more than one row group at once.
-        is_apart = any(has_dictionary_inside(stored[at].type) for at in held if at is not None)
+        is_apart = any(map(has_dictionary_inside, kinds))
         read_at_once = [[group] for group in groups] if is_apart else [groups]
         # Without a column to read, a batch still has its number of rows.
         for batch in itertools.chain.from_iterable(
@@ -184,7 +185,7 @@ class DataFiles:
                 else conformed(batch.column(stored[at].name), field, mapping)
                 for field, at, kind in zip(self.fields, held, schema.types, strict=True)
             ]
-            refuse_old_calendar(parquet.metadata, columns)
+            refuse_old_calendar(parquet.metadata, columns, kinds)
             # Without columns, only a batch that was read knows its number of rows.
             whole = pa.RecordBatch.from_arrays(columns, schema=schema) if columns else batch.select([])
             if rows and has_deleted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyqbeast.core.errors import UnsupportedError
+from pyqbeast.scanning.conditions.stored_columns import types_inside
 
 _SPARK_VERSION = b"org.apache.spark.version"
 #: The first version of Spark that counts by today's calendar, and the key that a later one leaves in a file where it
@@ -38,15 +38,30 @@ def _has_int96(footer: pq.FileMetaData) -> bool:
     return any(column.physical_type == "INT96" for column in columns)
 
 
-def refuse_old_calendar(footer: pq.FileMetaData, columns: Sequence[pa.Array]) -> None:
-    """Raises UnsupportedError where columns of a file hold days that the old calendar counts otherwise."""
+def refuse_old_calendar(
+    footer: pq.FileMetaData, columns: Sequence[pa.Array], stored: Sequence[pa.DataType]
+) -> None:
+    """Raises UnsupportedError where columns of a file hold days that the old calendar counts otherwise.
+
+    Args:
+        footer: of the file
+        columns: as the table has them
+        stored: the columns' types in the file
+    """
     # No days are stored with 96 bits.
     are_days_old, are_times_old = _is_moved(footer, *_DAYS_AND_TIMES), has_old_calendar(footer)
     if not are_times_old:
         return
-    for values in itertools.chain.from_iterable(map(_with_nested, columns)):
+    for column, kind in zip(columns, stored, strict=True):
+        _refuse_old_days(column, are_days_old, any(map(pa.types.is_date, (kind, *types_inside(kind)))))
+
+
+def _refuse_old_days(column: pa.Array, are_days_old: bool, are_days_stored: bool) -> None:
+    for values in _with_nested(column):
         is_date, is_time = pa.types.is_date(values.type), pa.types.is_timestamp(values.type)
-        if not (is_time or (is_date and are_days_old)):
+        # No version of Spark has moved local times, but those that are days in the file.
+        is_moved = is_time and (values.type.tz is not None or (are_days_stored and are_days_old))
+        if not (is_moved or (is_date and are_days_old)):
             continue
         first = pc.min(values.cast(pa.timestamp("us")) if is_time else values)
         # Python knows fewer days than Arrow.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,14 @@ def has_ids(stored: Iterable[pa.Field]) -> bool:
 
 def has_dictionary_inside(kind: pa.DataType) -> bool:
     """Whether some values inside the structs, lists or maps of a type are told by a dictionary."""
-    inside = [each.type for each in _inner_fields(kind)]
-    return any(pa.types.is_dictionary(each) or has_dictionary_inside(each) for each in inside)
+    return any(pa.types.is_dictionary(each) for each in types_inside(kind))
+
+
+def types_inside(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """The types of the values inside structs, lists and maps, and of those inside them."""
+    for each in _inner_fields(kind):
+        yield each.type
+        yield from types_inside(each.type)
 
 
 def _inner_fields(kind: pa.DataType) -> Iterable[pa.Field]:
