@@ -196,9 +196,10 @@ def exactly(query):
 
 
 def test_a_term_with_a_float_has_all_its_digits(table):
-    query = table.agg((F.count("*") * F.expr("cast(0.1D as float)").cast("double")).alias("tenth"))
-    last = exactly(query)
-    assert last.df.first()["tenth"] == query.first()["tenth"]
+    tenth = F.expr("cast(0.1D as float)").cast("double")
+    for term in (F.count("*") * tenth, F.count("*") / tenth):
+        query = table.agg(term.alias("of_tenths"))
+        assert exactly(query).df.first()["of_tenths"] == query.first()["of_tenths"]
     shown = table.agg(F.avg("value").cast("float").alias("mean"))
     last = exactly(shown)
     assert list(last.df.first()) == [shown.first()["mean"]] * 3
@@ -258,6 +259,7 @@ def test_two_aggregates_compare_as_in_the_exact_answer(spark, kinds_that_meet, c
     query = spark.sql(f"SELECT kind, count(*) AS n FROM odd_kinds GROUP BY kind HAVING {condition}")
     truth = kinds_that_meet[condition]
     *sampled, exact = pyqbeast.refine(query, SURE)
+    assert sampled
     assert {row["kind"]: row["sure"] for row in exact.df.collect()} == dict.fromkeys(truth, True)
     for answer in sampled:
         rows = answer.df.collect()
@@ -335,6 +337,7 @@ def means(table):
         ),
         (lambda t: means(t).selectExpr("double(float(mean))"), "rounded to a FLOAT"),
         (lambda t: means(t).filter("last + last > float(0.5)"), "rounded to a FLOAT"),
+        (lambda t: t.agg(F.expr("count(*) / float(sum(value))")), "rounded to a FLOAT"),
     ],
 )
 def test_other_choices_are_refused(table, shape, reason):

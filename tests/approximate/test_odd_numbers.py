@@ -177,6 +177,7 @@ def test_what_no_number_stands_for_is_what_spark_makes_of_it_by_older_rules(spar
         ("sum(id) / nullif(count(*), 0)", "try_divide(sum(id), count(*))"),
         ("100 * sum(half) / nullif(count(same), 0.0)", "try_divide(100 * sum(half), count(same))"),
         ("sum(small) / nullif(count(same), 0L)", "try_divide(sum(small), count(same))"),
+        ("sum(small) / nullifzero(count(same))", "try_divide(sum(small), count(same))"),
     ],
 )
 def test_a_divisor_that_is_null_at_zero_is_one_that_is_tried(odd, guarded, plain):
@@ -197,7 +198,13 @@ def test_where_it_is_zero_the_answer_is_null(odd):
 
 
 @pytest.mark.parametrize(
-    "text", ["sum(id) / nullif(count(*), 1)", "nullif(count(*), 0)", "1 / nullif(1, avg(id))"]
+    "text",
+    [
+        "sum(id) / nullif(count(*), 1)",
+        "nullif(count(*), 0)",
+        "nullifzero(count(*))",
+        "1 / nullif(1, avg(id))",
+    ],
 )
 def test_another_number_made_null_is_no_arithmetic(odd, text):
     with pytest.raises(UnsupportedError, match=r"another way than by \+ - \* /: nullif"):

@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Divide;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
-import org.apache.spark.sql.catalyst.expressions.NullIf;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
@@ -40,7 +39,7 @@ final class Arithmetic {
       return found;
     }
     List<Expression> inner = ScalaInterop.list(expression.children());
-    if (expression instanceof NullIf) { // which Spark replaces by something that nobody would recognize
+    if (Divisor.isGuard(expression)) { // which Spark replaces by something that nobody would recognize
       throw refused(expression);
     }
     if (expression instanceof RuntimeReplaceable replaced) {
