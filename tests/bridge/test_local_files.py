@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import jvm
 from tests.table.help import rows_2d, save
 
 
@@ -33,19 +32,6 @@ def test_all_permissions_are_set(spark, tmp_path):
         files.setPermission(java.org.apache.hadoop.fs.Path(str(tmp_path)), permission)
         assert stat.S_IMODE(tmp_path.stat().st_mode) == mode
         tmp_path.chmod(0o755)
-
-
-@pytest.fixture
-def own_files(spark):
-    """Files of the local disk as Hadoop has them. Those of the tests start no program either."""
-    settings = spark._jsc.hadoopConfiguration()
-    files, context = (name.removeprefix("spark.hadoop.") for name in jvm.LOCAL_FILES)
-    kept = {name: settings.get(name) for name in (files, context)}
-    settings.unset(files)
-    settings.set(context, "org.apache.hadoop.fs.local.LocalFs")
-    yield
-    for name, value in kept.items():
-        settings.set(name, value)
 
 
 def programs_of(spark, action, log):

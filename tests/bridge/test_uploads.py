@@ -41,6 +41,13 @@ class Uploads:
         addresses = self.context.allAddedFiles().keys().mkString(" ").split()
         return {each.split("/artifacts/")[1] for each in addresses if "/artifacts/" in each}
 
+    def are_fetched_no_more(self):
+        """No session takes back what is everybody's."""
+        added = self.context.addedFiles().apply("default")
+        for address in added.keys().mkString(" ").split():
+            if "/artifacts/" in address:
+                added.remove(address)
+
 
 def test_rows_go_with_their_client_whatever_it_has_done(spark, tmp_path, table_path):
     """Also where Delta makes copies of a copy, such as for the rows that `replaceWhere` removes.
@@ -85,12 +92,23 @@ def test_files_that_all_tasks_fetch_stay(spark, tmp_path):
         assert uploads.fetched() <= uploads.files()
         uploads.manager.close()
         assert not uploads.are_rows_kept()
-    finally:  # as no session takes back what is everybody's
-        added = uploads.context.addedFiles().apply("default")
-        for address in added.keys().mkString(" ").split():
-            if "/artifacts/" in address:
-                added.remove(address)
+    finally:
+        uploads.are_fetched_no_more()
         copy.session().artifactManager().close()
+
+
+def test_a_write_copies_files_once(spark, tmp_path, table_path, own_files):
+    """Not for the sums of the version as well, which Delta writes afterwards."""
+    uploads = Uploads(spark, tmp_path, files=True)
+    before = uploads.files()
+    try:
+        save(uploads.session.sql("SELECT 1 AS a, 2 AS b"), table_path)
+        (copy,) = uploads.files() - before
+        assert list(Path(table_path).glob("_delta_log/*0.crc"))
+        (uploads.root / copy).unlink()
+    finally:
+        uploads.are_fetched_no_more()
+        uploads.manager.close()
 
 
 def test_files_of_a_session_that_is_kept_apart_go_with_each_write(spark, tmp_path, table_path):

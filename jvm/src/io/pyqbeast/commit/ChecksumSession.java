@@ -24,16 +24,20 @@ final class ChecksumSession {
 
   private ChecksumSession() {}
 
-  /** Writes the file in a session of its own where the table lies on a local disk, unless the user has made a choice. */
+  /**
+   * Writes the file in a session of its own where the table lies on a local disk, unless the user has made a choice, or a copy
+   * of the session takes longer than the programs.
+   */
   static void run(DeltaLog log, Runnable writing) {
+    SparkSession active = SparkSession.active();
     Configuration given = log.newDeltaHadoopConf();
     Map<String, String> files = LocalFiles.settings(given);
     boolean isLocal = "file".equals(log.logPath().toUri().getScheme());
-    if (!isLocal || files.isEmpty() || given.get(NAMING) != null) {
+    if (!isLocal || files.isEmpty() || given.get(NAMING) != null || SessionCopy.copiesFiles(active)) {
       writing.run();
       return;
     }
-    try (SessionCopy own = SessionCopy.of(SparkSession.active())) {
+    try (SessionCopy own = SessionCopy.of(active)) {
       SQLConf settings = own.session().sessionState().conf();
       settings.setConfString(NAMING, BY_RENAMING);
       files.forEach(settings::setConfString);

@@ -31,7 +31,8 @@ import org.apache.spark.sql.delta.actions.Metadata;
  *
  * <p>Every copied row keeps its weight. So below a cube that was copied there is a block that begins exactly with its
  * lightest row, and the blocks that may hold copies count at least as many rows. Where nothing was copied, a cube keeps
- * the lightest rows to itself and every block below begins with a heavier one.
+ * the lightest rows to itself and a block below begins with a heavier one. Only the very rows of a cube that are written once
+ * more, when it is full, look like copies: a false mark is believed there.
  *
  * <p>A program that knows nothing of cubes may have rewritten the copies, and tags may be damaged. Nobody can tell from the
  * log then whether it is the copies that the files hold whose rows no block tells of, or none of a revision that is there.

@@ -25,6 +25,15 @@ public final class SessionCopy implements AutoCloseable {
     return copy;
   }
 
+  /** Whether a client has uploaded files into a session. A copy of it takes time, and some of them stay until Spark ends. */
+  public static boolean copiesFiles(org.apache.spark.sql.SparkSession session) {
+    return hasFiles(((SparkSession) session).artifactManager());
+  }
+
+  private static boolean hasFiles(ArtifactManager uploads) {
+    return Files.exists(uploads.artifactPath());
+  }
+
   public SparkSession session() {
     return session;
   }
@@ -43,9 +52,8 @@ public final class SessionCopy implements AutoCloseable {
   /** Gives back the files, for which Spark starts a program. The session still tells its settings. */
   @Override
   public void close() {
-    boolean hasFiles = Files.exists(uploads.artifactPath());
     boolean areFetchedByAll = !isApart() && !uploads.sparkContextRelativePaths().isEmpty();
-    if (hasFiles && !areFetchedByAll) { // Tasks would fail that do not find what they fetch.
+    if (hasFiles(uploads) && !areFetchedByAll) { // Tasks would fail that do not find what they fetch.
       Frames.quietly(uploads::close, UPLOADS_STAY);
     }
   }
