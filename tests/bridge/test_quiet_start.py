@@ -97,14 +97,15 @@ def test_the_first_session_of_the_readme_prints_its_results_only(tmp_path):
     assert "WARN" not in done.stdout
 
 
-def test_lines_of_the_jvm_come_through_but_for_one(capfd):
+def test_lines_of_the_jvm_come_through_but_for_two(capfd):
+    module, package = quiet_start._NOISE
     for told in (
         b"",
         b"WARNING: Using",
         b"a warning\nand more",
         b"WARNING: Using incubator modules: other\n",
     ):
-        for before in (b"", quiet_start._NOISE):
+        for before in (b"", module, package, module + package, package + module):
             end, beginning = os.pipe()
             os.write(beginning, before)
             os.write(beginning, told)
@@ -118,7 +119,7 @@ def test_the_last_lines_come_before_the_process_ends(capfd):
     end, beginning = os.pipe()
     told = quiet_start._StandardError(end)
     told.rest()
-    os.write(beginning, quiet_start._NOISE + b"one\n")
+    os.write(beginning, quiet_start._NOISE[0] + b"one\n")
     told.rest()
     threading.Thread(target=told.hand_on, daemon=True).start()
     os.write(beginning, b"two\n")

@@ -22,8 +22,12 @@ from pyspark.java_gateway import launch_gateway
 from pyqbeast.bridge.start import given_settings
 from pyqbeast.core.errors import SessionError
 
-#: Spark loads this module, and the JVM says so before anything can be set in it.
-_NOISE = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
+#: Spark loads a module, and opens a package that is gone since JDK 24. The JVM says so before anything can be set in
+#: it.
+_NOISE = (
+    b"WARNING: Using incubator modules: jdk.incubator.vector\n",
+    b"WARNING: package sun.security.action not in java.base\n",
+)
 _DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 #: Variables through which users hand options to the JVM.
 _VARIABLES = (
@@ -108,7 +112,10 @@ def _jars_are_kept(options: Mapping[str, Any]) -> Iterator[None]:
 
 
 class _StandardError:
-    """What the JVM writes to its standard error, handed on to that of this process as it comes, but for `_NOISE`."""
+    """What the JVM writes to its standard error, handed on to that of this process as it comes.
+
+    The lines of `_NOISE` are left out at its beginning.
+    """
 
     def __init__(self, end: int) -> None:
         self._end = end
@@ -139,10 +146,12 @@ class _StandardError:
         some = os.read(self._end, 1 << 16)
         if not self._is_begun:
             self._began += some
-            if some and _NOISE.startswith(self._began):
+            while begun_by := [line for line in _NOISE if self._began.startswith(line)]:
+                self._began = self._began.removeprefix(begun_by[0])
+            if some and any(line.startswith(self._began) for line in _NOISE):
                 return True
             self._is_begun = True
-            _write(self._began.removeprefix(_NOISE))
+            _write(self._began)
         else:
             _write(some)
         return bool(some)
