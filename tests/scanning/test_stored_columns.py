@@ -154,8 +154,9 @@ def test_structs_in_every_kind_of_list(tmp_path, kind):
     entry = indexed_add(tmp_path / "a.parquet", rows.select(["id"]))
     try:
         pq.write_table(rows, tmp_path / "a.parquet")
-    except pa.ArrowNotImplementedError as error:
-        pytest.skip(f"this version of PyArrow writes no such file: {error}")
+        pq.read_table(tmp_path / "a.parquet")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        pytest.skip(f"this version of PyArrow does not write such a file, or cannot read it: {error}")
     commit(tmp_path, 0, PROTOCOL, metadata(fields, **{"delta.columnMapping.mode": "name"}), entry)
     assert pyqbeast.scan(tmp_path).to_arrow()["l"].to_pylist() == [[{"a": 7}], None, [{"a": 8}]]
 

@@ -234,24 +234,28 @@ def test_answers_are_tables_like_others(spark, table):
     assert spark.table("held").first()[0] == 3_000
 
 
-def test_optimize(spark, table):
-    rows_2d(spark, 500).selectExpr("id + 5000 AS id", "* except (id)").writeTo(NAME).append()
+def test_optimize(spark):
+    name = "to_optimize"
+    rows_2d(spark, 3_000).write.format("qbeast").options(columnsToIndex="a,b", cubeSize=500).saveAsTable(name)
+    table = QbeastTable.for_name(spark, name)
+    rows_2d(spark, 500).selectExpr("id + 5000 AS id", "* except (id)").writeTo(name).append()
     rows_2d(spark, 100).selectExpr("id + 9000 AS id", "* except (id)").write.format("delta").mode(
         "append"
     ).save(table.path)
     assert table.metrics().unindexed_files > 0
-    spark.sql(f"EXPLAIN CALL spark_catalog.system.qbeast_optimize('{NAME}', 0)")
+    spark.sql(f"EXPLAIN CALL spark_catalog.system.qbeast_optimize('{name}', 0)")
     assert table.metrics().unindexed_files > 0
-    (done,) = spark.sql(f"CALL system.qbeast_optimize(table => '{NAME}', revision => 0)").collect()
+    (done,) = spark.sql(f"CALL system.qbeast_optimize(table => '{name}', revision => 0)").collect()
     assert done["files_removed"] > 0
     assert done["files_added"] > 0
     assert table.metrics().unindexed_files == 0
     spark.sql(f"CALL spark_catalog.system.qbeast_optimize('delta.`{table.path}`', fraction => 0.5)")
-    (done,) = spark.sql(f"CALL system.qbeast_optimize('{NAME}')").collect()
-    (again,) = spark.sql(f"CALL system.qbeast_optimize('{NAME}')").collect()
+    (done,) = spark.sql(f"CALL system.qbeast_optimize('{name}')").collect()
+    (again,) = spark.sql(f"CALL system.qbeast_optimize('{name}')").collect()
     assert again.asDict() == dict.fromkeys(done.asDict(), 0)
     assert pyqbeast.scan(table.path).verify().ok
-    assert ids(spark.table(NAME)) == [*range(3_000), *range(5_000, 5_500), *range(9_000, 9_100)]
+    assert ids(spark.table(name)) == [*range(3_000), *range(5_000, 5_500), *range(9_000, 9_100)]
+    spark.sql(f"DROP TABLE {name}")
 
 
 @since_spark("4.1", "a parser that puts them in")

@@ -25,7 +25,7 @@ COLUMNS = "(id BIGINT, a INT, b DOUBLE, name STRING)"
 def name(spark):
     yield "stated"
     views = {row.viewName for row in spark.sql("SHOW VIEWS").collect()}
-    for each in ("stated", "taken", "undone", "unmade"):
+    for each in ("stated", "taken", "undone", "unmade", "dropped"):
         spark.sql(f"DROP {'VIEW' if each in views else 'TABLE'} IF EXISTS {each}")
 
 
@@ -138,15 +138,15 @@ def test_options_of_hadoop_say_how_a_new_table_is_reached(spark, name, source, t
 
 def test_an_error_tells_of_what_spark_has_dropped(spark, name):
     """That the table is as it was would be wrong: rows are computed after the drop."""
-    spark.sql("CREATE VIEW undone AS SELECT 1 AS x")
+    spark.sql("CREATE VIEW dropped AS SELECT 1 AS x")
     rows = spark.range(10).selectExpr("id", "if(id < 5, id, raise_error('no such row')) AS x")
     writer = rows.write.format("qbeast").mode("overwrite").option("columnsToIndex", "id")
     with pytest.raises(
-        ExecutionError, match=r"(?s)no such row.*the name \S*undone\S* before is gone"
+        ExecutionError, match=r"(?s)no such row.*the name \S*dropped\S* before is gone"
     ) as told:
-        writer.saveAsTable("undone")
+        writer.saveAsTable("dropped")
     assert "as it was" not in str(told.value)
-    assert not spark.catalog.tableExists("undone")
+    assert not spark.catalog.tableExists("dropped")
 
 
 def test_a_relative_place_is_one_below_the_folder_of_the_database(spark, name, source):
