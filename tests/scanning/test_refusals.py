@@ -20,8 +20,9 @@ from pyqbeast.core.errors import (
     UnsupportedError,
 )
 from pyqbeast.polars import scan_table
+from pyqbeast.scanning.row_weights import row_weights
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
+from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
 
 
 def test_a_path_in_the_log_that_no_file_can_have(tmp_path):
@@ -161,3 +162,21 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch, package):
     scan = pyqbeast.scan(indexed_table(tmp_path, NUMBERS))
     with pytest.raises(MissingPackageError, match=rf"pip install 'pyqbeast\[{package}\]'"):
         getattr(scan, f"to_{package}")()
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64()])
+def test_no_estimate_of_rows_that_are_picked_by_what_samples_them(tmp_path, kind):
+    """The lightest rows are no sample of those of some hash. Spark refuses it alike."""
+    ids = pa.array(range(2_000))
+    rows = pa.table({"id": ids, "h": pa.array(row_weights([ids]), kind), "other": ids})
+    scan = pyqbeast.scan(by_weight(tmp_path, rows))
+    counted = {"n": ("*", "count")}
+    for asked in (
+        lambda **how: scan.where("h < 0").tolerance(counted, **how),
+        lambda **how: scan.tolerance({"mean": ("h", "avg")}, **how),
+        lambda **how: scan.tolerance(counted, by=["h"], **how),
+    ):
+        with pytest.raises(UnsupportedError, match=r"column 'h' stores the hash .*exact=True"):
+            asked()
+        assert asked(exact=True).exact
+    assert scan.where("other < 1000").tolerance(counted, error=0.5).table["n"][0].as_py() > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyqbeast.core.arguments import checked_fraction
@@ -17,6 +17,7 @@ from pyqbeast.core.otree.metrics import IndexMetrics
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 from pyqbeast.core.sampling.prunable_revisions import prunable_revisions
 from pyqbeast.core.sampling.replicated_cubes import ReplicatedCubes
+from pyqbeast.core.sampling.weight_copies import copies_of_weight
 from pyqbeast.core.sampling.weight_profile import WeightProfile
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.reader import NO_METADATA, Snapshot, read_snapshot
@@ -168,6 +169,16 @@ class IndexedSnapshot:
         if missing := [column for column in self.revision().hashed_columns if column not in names]:
             return f"it has no column {missing[0]!r}, which weights are made of"
         return None
+
+    def copies_of_weight(self, columns: Collection[str]) -> list[str]:
+        """Those of some columns, by the table's names, that seem to store the weight. Raises as `copies_of_weight`."""
+        integral = {
+            field["name"] for field in self.snapshot.metadata.fields if field["type"] in ("integer", "long")
+        }
+        named = {name: self.names_in_statistics.get(name) for name in columns if name in integral}
+        files = zip(self.files, (file.statistics for file in self.snapshot.files), strict=True)
+        copies = copies_of_weight(files, {*filter(None, named.values())})
+        return [name for name, stored in named.items() if stored in copies]
 
     def bound_of(self, fraction: float) -> int | None:
         """The weight below which the rows of a sample lie; None if it takes all rows.

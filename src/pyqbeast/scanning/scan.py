@@ -355,8 +355,9 @@ class Scan:
         Raises:
             InvalidInputError: what is asked for is out of range, not known, or does not fit the columns; or the scan
                 is a sample.
-            UnsupportedError: no weight stands for a share of the table's rows, distinct values of columns that a
-                sample does not tell, or a column that a scan cannot read; the message tells why.
+            UnsupportedError: no weight stands for a share of the table's rows, a column that stores the weight,
+                distinct values of columns that a sample does not tell, or a column that a scan cannot read; the
+                message tells why.
         """
         # Most scans do without what takes longer to import than a sample takes to read.
         from pyqbeast.approximate.estimate.interval import check_confidence
@@ -380,6 +381,13 @@ class Scan:
         hashed = None if exact else index.revision().hashed_columns
         request = Request.of(aggregates, by, self._rows.readable_schema, hashed)
         kept = Kept.of(request, having, order_by, limit)
+        if not exact:
+            of_predicate = self._rows.predicate.columns if self._rows.predicate else ()
+            if copies := index.copies_of_weight({*request.columns, *of_predicate}):
+                raise NoSampleError(
+                    f"the rows cannot be estimated: column {copies[0]!r} stores the hash by which rows are sampled; "
+                    "pass exact=True"
+                )
         rows = ScanRows(self._rows, request, by_weight=not exact)
         if exact:
             goal, most = None, Limit()
