@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +17,12 @@ from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.approximate.query_rows import QueryRows
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.bridge.aggregate_query import AggregateQuery
-from pyqbeast.core.format.constants import WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.format.constants import TAG_KEY_ROWS, WEIGHT_END, WEIGHT_MIN
+from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from tests.approximate.bounds import SURE, assert_holds
-from tests.table.help import load
+from tests.deletion_vectors.tables import commit
+from tests.table.help import load, log_entries
 
 KEYS = 10_000
 REPETITIONS = 150
@@ -258,6 +262,30 @@ def assert_bounds_hold(query, fraction):
         holds = (found.low <= true) & (true <= found.high)
         assert np.count_nonzero(answered) >= 0.95 * REPETITIONS, name
         assert LEAST <= np.mean(holds[answered]) <= MOST, name
+
+
+def written_again(path, times):
+    """The rows of a table come in further writes, each a file that is logged once more."""
+    for number in range(times):
+        entry = log_entries(path, "add")[0]
+        copy = f"again-{number}.parquet"
+        shutil.copy(Path(path, entry["path"]), Path(path, copy))
+        told = parse_key_frequency(entry["tags"])._replace(write=copy)
+        entry |= {"path": copy, "tags": entry["tags"] | {TAG_KEY_ROWS: told.to_tag()}}
+        commit(Path(path), number + 1, {"add": entry})
+    return path
+
+
+def test_keys_of_an_outer_join_lie_at_all_weights(spark, tmp_path):
+    """Also where the first table has few keys, whose weights begin and end within those of the second one."""
+    few = load(spark, written_again(save(spark.range(150), str(tmp_path / "few"), "id"), 29))
+    many = load(spark, save(spark.range(60_000), str(tmp_path / "many"), "id"))
+    rows = F.count("*").alias("n")
+    assert QueryRows(AggregateQuery(few.agg(rows))).scale != WeightScale()
+    query = few.join(many, "id", "right").agg(rows)
+    assert QueryRows(AggregateQuery(query)).scale == WeightScale()
+    for answer in pyqbeast.refine(query, SURE):
+        assert_holds(answer, query)
 
 
 def test_bounds_hold_as_often_as_they_say(spark, tmp_path):

@@ -74,8 +74,10 @@ class QueryRows:
     @once
     def scale(self) -> WeightScale:
         """See `RowReader`."""
-        # Several tables are estimated only where the rows of each are spread evenly.
-        return WeightScale(*self._query.tables[0].weights)
+        # The keys of a join may be those of any of its tables. Nobody has chosen the rows of one that is joined, and so
+        # its keys are spread over all weights.
+        first, *others = self._query.tables
+        return WeightScale() if others else WeightScale(*first.weights)
 
     @property
     @once
