@@ -185,7 +185,9 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         spark.sql("DROP DATABASE other CASCADE")
         spark.sql("DROP VIEW src")
         spark.table(f"default.{NAME}").createOrReplaceTempView("src")
-        assert spark.table("made_there").first()[0] == here
+        # What the reader's database has of the name is another table.
+        with pytest.raises(Exception, match=r"SCHEMA_NOT_FOUND.*`other`"):
+            spark.table("made_there").first()
     finally:
         spark.sql("USE default")
         spark.sql(f"DROP VIEW IF EXISTS {NAME}")
@@ -232,6 +234,27 @@ def test_answers_are_tables_like_others(spark, table):
     assert sum(row["held"] for row in by_depth.collect()) == 3_000
     spark.sql(f"CREATE OR REPLACE TEMP VIEW held AS SELECT element_count FROM qbeast_metrics('{NAME}')")
     assert spark.table("held").first()[0] == 3_000
+
+
+def test_a_procedure_finds_names_as_the_session_that_calls_it(spark):
+    """Also where the catalog of that session was made while another one was active."""
+    spark.sql("CREATE DATABASE other")
+    try:
+        for name in ("default.two", "other.two"):
+            rows_2d(spark, 200).write.format("qbeast").options(columnsToIndex="a,b").saveAsTable(name)
+            unindexed = rows_2d(spark, 100).write.format("delta").mode("append")
+            unindexed.save(QbeastTable.for_name(spark, name).path)
+        asking = spark.newSession()
+        asking.catalog.setCurrentDatabase("other")
+        asking.sql("CALL spark_catalog.system.qbeast_optimize('two', 0)")
+        left = [
+            QbeastTable.for_name(spark, f"{db}.two").metrics().unindexed_files > 0
+            for db in ("default", "other")
+        ]
+        assert left == [True, False]
+    finally:
+        spark.sql("DROP TABLE IF EXISTS default.two")
+        spark.sql("DROP DATABASE other CASCADE")
 
 
 def test_optimize(spark):

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
@@ -71,6 +72,11 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   @Override
   public Table loadPathTable(Identifier name) {
     return IndexedTable.of(super.loadPathTable(name));
+  }
+
+  /** The session that asks. That of Delta's own field was active when the catalog was loaded. */
+  private static SparkSession session() {
+    return SparkSession.active();
   }
 
   /**
@@ -141,7 +147,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
         Arrays.stream(changes).anyMatch(Alteration::mayConcernIndex)
                 && loadTable(name) instanceof IndexedTable table
                 && table.hasReadableIndex()
-            ? new Alteration(spark(), name, table, asked).checked(changes)
+            ? new Alteration(session(), name, table, asked).checked(changes)
             : changes);
   }
 
@@ -157,7 +163,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (!OptimizeProcedure.NAME.equals(name)) {
       throw new Refusal("there is no procedure " + name + "; there is " + OptimizeProcedure.NAME);
     }
-    return new OptimizeProcedure(spark());
+    return new OptimizeProcedure();
   }
 
   // No @Override: Spark 4.0 does not list procedures.
@@ -191,14 +197,14 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
       return all;
     }
     Map<String, String> index = index(name, schema, definition);
-    if (mode == SaveMode.Overwrite || !IndexedTable.liesAt(spark(), location, index)) {
+    if (mode == SaveMode.Overwrite || !IndexedTable.liesAt(session(), location, index)) {
       all.putAll(index);
     }
     return all;
   }
 
   private Map<String, String> index(Identifier name, StructType columns, TableDefinition definition) {
-    return definition.index(spark(), name.toString(), columns);
+    return definition.index(session(), name.toString(), columns);
   }
 
   /**
@@ -206,12 +212,12 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
    * looks there without the options of the statement, as its CREATE TABLE does.
    */
   private void checkIndexOf(String location, Identifier name, TableDefinition definition) {
-    StructType columns = IndexedTable.columnsAt(spark(), location);
+    StructType columns = IndexedTable.columnsAt(session(), location);
     if (columns.isEmpty()) {
       return;
     }
     Map<String, String> asked = definition.namesColumns() ? index(name, columns, definition) : Map.of();
-    if (!IndexedTable.liesAt(spark(), location, asked)) {
+    if (!IndexedTable.liesAt(session(), location, asked)) {
       throw new Refusal(
           "the table at " + location + " is not indexed: call pyqbeast.convert on it first, or register it as it is"
               + " with USING delta");
@@ -225,7 +231,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     Map<String, String> properties = placed(name, stated);
     String location = location(name, properties);
     TableDefinition definition = TableDefinition.of(properties);
-    if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(spark(), location, definition.options())) {
+    if (mode == SaveMode.ErrorIfExists && !IndexedTable.mayLieAt(session(), location, definition.options())) {
       throw Door.unchecked(DeltaErrors$.MODULE$.createTableWithNonEmptyLocation(name.toString(), location));
     }
     Runnable register = () -> {};
@@ -277,7 +283,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
   private String location(Identifier name, Map<String, String> properties) {
     String stated = properties.get(TableCatalog.PROP_LOCATION);
     if (isPathIdentifier(name)) {
-      if (stated != null && !StatedPlace.areSame(spark(), place(stated), place(name.name()))) {
+      if (stated != null && !StatedPlace.areSame(session(), place(stated), place(name.name()))) {
         throw Door.unchecked(DeltaErrors$.MODULE$.ambiguousPathsInCreateTableException(name.name(), stated));
       }
       return name.name();
@@ -286,7 +292,7 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
     if (existing.isEmpty()) {
       return stated != null ? stated : CatalogUtils.URIToString(catalog().defaultTablePath(identifier(name)));
     }
-    if (stated != null && !StatedPlace.areSame(spark(), place(stated), existing.get().location())) {
+    if (stated != null && !StatedPlace.areSame(session(), place(stated), existing.get().location())) {
       throw Door.unchecked(DeltaErrors$.MODULE$.tableLocationMismatch(entry(name, properties, stated), existing.get()));
     }
     return CatalogUtils.URIToString(existing.get().location());
@@ -318,9 +324,9 @@ public final class QbeastCatalog extends DeltaCatalog implements ProcedureCatalo
    * Hive takes them from one of the two calls that Delta makes, and a catalog in memory from the other.
    */
   private void tellColumns(CatalogTable entry) {
-    Snapshot table = Snapshots.newest(DeltaLog.forTable(spark(), new Path(entry.location())));
+    Snapshot table = Snapshots.newest(DeltaLog.forTable(session(), new Path(entry.location())));
     CatalogTable told = CatalogEntry.withColumns(entry, table.schema());
-    UpdateCatalogFactory$.MODULE$.getUpdateCatalogHook(told, spark()).updateSchema(spark(), table);
+    UpdateCatalogFactory$.MODULE$.getUpdateCatalogHook(told, session()).updateSchema(session(), table);
   }
 
   private Option<CatalogTable> existing(Identifier name) {

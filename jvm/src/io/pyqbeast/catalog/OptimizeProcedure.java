@@ -23,12 +23,6 @@ import org.apache.spark.sql.types.StructType;
 public final class OptimizeProcedure implements UnboundProcedure, BoundProcedure {
   public static final Identifier NAME = Identifier.of(new String[] {"system"}, "qbeast_optimize");
 
-  private final SparkSession session;
-
-  public OptimizeProcedure(SparkSession session) {
-    this.session = session;
-  }
-
   /** The parameters are the same for all arguments. */
   @Override
   public BoundProcedure bind(StructType arguments) {
@@ -67,7 +61,7 @@ public final class OptimizeProcedure implements UnboundProcedure, BoundProcedure
     arguments.put("table", input.isNullAt(0) ? null : input.getUTF8String(0).toString());
     arguments.put("revision", input.isNullAt(1) ? null : input.getLong(1));
     arguments.put("fraction", input.isNullAt(2) ? null : input.getDouble(2));
-    Dataset<Row> answer = Bridge.answer(session, "optimize", arguments);
+    Dataset<Row> answer = Bridge.answer(SparkSession.active(), "optimize", arguments);
     InternalRow[] rows = Frames.query(answer).executedPlan().executeCollect();
     return List.<Scan>of(new Changes(answer.schema(), rows)).iterator();
   }

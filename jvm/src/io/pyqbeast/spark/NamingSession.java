@@ -29,13 +29,10 @@ public final class NamingSession {
     if (isKept) {
       copy.sessionState().catalog().clearTempTables();
     }
-    try {
-      CatalogManager names = copy.sessionState().catalogManager();
-      names.setCurrentCatalog(ofView.get(0));
-      names.setCurrentNamespace(ofView.subList(1, ofView.size()).toArray(String[]::new));
-    } catch (Exception e) { // Scala declares none. The database has gone, and full names find their tables all the same.
-      return session;
-    }
+    // Where the database has gone this fails: in the reader's own, a name may be that of another table.
+    CatalogManager names = copy.sessionState().catalogManager();
+    names.setCurrentCatalog(ofView.get(0));
+    names.setCurrentNamespace(ofView.subList(1, ofView.size()).toArray(String[]::new));
     return copy;
   }
 
