@@ -105,6 +105,8 @@ def test_arguments_may_name_another_file(defaults, tmp_path):
     other.write_text("spark.sql.extensions a.First,\\\n   a.Second\n")
     found = given_settings.submitted(f"--properties-file={other} --conf=a=b=c -c d=e pyspark-shell")
     assert found == {"spark.sql.extensions": "a.First,a.Second", "a": "b=c", "d": "e"}
+    of_both = given_settings.submitted(f"--properties-file {other} --load-spark-defaults pyspark-shell")
+    assert of_both.items() >= {"spark.jars": "/file.jar", "spark.sql.extensions": "a.First,a.Second"}.items()
 
 
 def test_jars_of_the_command_line_do_not_take_the_place_of_the_bridge(defaults, monkeypatch):

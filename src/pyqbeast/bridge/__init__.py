@@ -17,7 +17,7 @@ from pyqbeast.bridge.frames import (
 from pyqbeast.bridge.jvm import handed_over, java
 from pyqbeast.bridge.layout import OUTSIDE, arranged, read_cube, sample_to
 from pyqbeast.bridge.query_scans import ScanTotals, scan_totals
-from pyqbeast.bridge.table_log import NO_VERSION, TableLog, change_table, field_in_statistics
+from pyqbeast.bridge.table_log import NO_VERSION, TableLog, change_table, field_in_statistics, name_parts
 from pyqbeast.bridge.transaction import Transaction, WrittenBlock, WrittenFile
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "java",
     "local_frame",
     "midnight_of",
+    "name_parts",
     "named_as",
     "parquet_frame",
     "query_frame",

@@ -269,6 +269,16 @@ class TableLog:
         return None if version < 0 else int(version)
 
 
+def name_parts(spark: SparkSession, name: str) -> list[str]:
+    """The catalog, the database and the table that a name in SQL tells, or the last of them.
+
+    Raises:
+        ParseException: a text that is no name.
+    """
+    parts = spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(name)
+    return [str(parts.apply(at)) for at in range(parts.size())]
+
+
 def change_table(spark: SparkSession, path: str, statement: str) -> None:
     """Runs an SQL statement that changes the table at a path by one commit, and gives back no rows."""
     java(spark).commands.WatchedCommand.sql(spark._jsparkSession, path, statement)

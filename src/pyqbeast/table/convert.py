@@ -32,7 +32,7 @@ from pyqbeast.core.revisions.revision import Revision, configuration_entries, re
 from pyqbeast.core.transform.column_spec import check_number_of_columns
 from pyqbeast.core.transform.registry import kind_names
 from pyqbeast.delta_log import locations
-from pyqbeast.table.locate import delta_location
+from pyqbeast.table.locate import delta_location, is_name
 from pyqbeast.table.options import default_cube_size, number_of_retries
 from pyqbeast.table.qbeast_table import QbeastTable
 from pyqbeast.table.write.table_checks import check_names
@@ -138,12 +138,12 @@ def _kind_and_path(spark: SparkSession, identifier: str) -> tuple[str, str]:
     match = _BY_PATH.fullmatch(identifier.strip())
     if match:
         return match[1].lower(), match[2].replace("``", "`")
-    if "`" in identifier or "/" in identifier:
-        raise InvalidInputError(
-            f"{identifier!r} names no table to convert: write parquet.`/path`, delta.`/path` or the name of a table"
-            + ("" if "`" in identifier else f"; did you mean {f'parquet.{quoted_name(identifier)}'!r}?")
-        )
-    if not spark.catalog.tableExists(identifier):
+    if not is_name(spark, identifier):
+        if "`" in identifier or "/" in identifier:
+            raise InvalidInputError(
+                f"{identifier!r} names no table to convert: write parquet.`/path`, delta.`/path` or the name of a table"
+                + ("" if "`" in identifier else f"; did you mean {f'parquet.{quoted_name(identifier)}'!r}?")
+            )
         raise TableNotFoundError(f"there is no table {identifier!r} in the catalog")
     location = delta_location(spark, identifier)
     if location is None:

@@ -11,6 +11,9 @@ from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.revisions.revision import RevisionSet, revisions_of_indexed
 
+#: Spark's catalog has databases and none inside them, and a name of another catalog that is not there looks like one.
+_TOO_MANY_PARTS = "REQUIRES_SINGLE_PART_NAMESPACE"
+
 
 def existing(log: bridge.TableLog, path: str) -> bridge.TableLog:
     """The log of the table at a path.
@@ -45,7 +48,7 @@ def path_of_name(spark: SparkSession, name: str) -> str:
         TableNotFoundError: there is no table.
         NotIndexedError: there is one, and it is no Delta table.
     """
-    if not _is_name(spark, name):
+    if not is_name(spark, name):
         raise TableNotFoundError(f"there is no table {name!r} in the catalog; for a path call for_path")
     location = delta_location(spark, name)
     if location is None:
@@ -59,8 +62,10 @@ def delta_location(spark: SparkSession, name: str) -> str | None:
     Raises:
         NotIndexedError: it is the name of a view.
     """
+    # Delta takes words such as `history` for no name without backticks.
+    quoted = ".".join(map(quoted_name, bridge.name_parts(spark, name)))
     try:
-        detail = spark.sql(f"DESCRIBE DETAIL {name}").select("location", "format").first()
+        detail = spark.sql(f"DESCRIBE DETAIL {quoted}").select("location", "format").first()
     except AnalysisException as error:
         if not (error.getCondition() or "").startswith("EXPECT_TABLE_NOT_VIEW"):
             raise
@@ -77,12 +82,12 @@ def find_path(spark: SparkSession, path_or_name: Location) -> str:
         NotIndexedError: there is one, and it is not indexed.
     """
     text = location_text(path_or_name)
-    is_name = _is_name(spark, text)
-    path = path_of_name(spark, text) if is_name else text
+    has_name = is_name(spark, text)
+    path = path_of_name(spark, text) if has_name else text
     try:
         indexed_revisions(bridge.TableLog(spark, path), path)
     except TableNotFoundError:
-        if is_name:
+        if has_name:
             raise
         raise TableNotFoundError(
             f"{text!r} is neither a table of the catalog nor the path of a Delta table"
@@ -90,9 +95,13 @@ def find_path(spark: SparkSession, path_or_name: Location) -> str:
     return path
 
 
-def _is_name(spark: SparkSession, text: str) -> bool:
+def is_name(spark: SparkSession, text: str) -> bool:
     """Whether a text is the name of a table in the catalog. A path cannot be read as a name."""
     try:
         return spark.catalog.tableExists(text)
     except ParseException:
+        return False
+    except AnalysisException as error:
+        if error.getCondition() != _TOO_MANY_PARTS:
+            raise
         return False

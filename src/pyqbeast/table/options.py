@@ -253,7 +253,7 @@ def default_cube_size(spark: SparkSession) -> int:
 def number_of_retries(spark: SparkSession) -> int:
     """How often a write lays its rows out again after another writer has changed the revisions."""
     text = _setting(spark, _RETRIES_SETTING) or "2"
-    if not text.isdigit():
+    if not text.isdecimal():
         raise InvalidInputError(f"setting {_RETRIES_SETTING} has to be a whole number, not {text!r}")
     return int(text)
 
@@ -264,7 +264,7 @@ def most_chosen_columns(spark: SparkSession) -> int | None:
     if text.lower() not in ("true", "false"):
         raise InvalidInputError(f"setting {_AUTO_SETTING} has to be true or false, not {text!r}")
     most = _setting(spark, _AUTO_MAX_SETTING) or "3"
-    if not most.isdigit() or int(most) < 1:
+    if not most.isdecimal() or int(most) < 1:
         raise InvalidInputError(f"setting {_AUTO_MAX_SETTING} has to be a number from 1, not {most!r}")
     return int(most) if text.lower() == "true" else None
 

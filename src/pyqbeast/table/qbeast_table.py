@@ -298,7 +298,8 @@ class QbeastTable:
         """
         from pyqbeast.plot import page
 
-        return page(self._path, target, estimates=estimates)
+        # Spark may know another file system, or another working directory, for a path that names none.
+        return page(self._table_log().path, target, estimates=estimates)
 
     def add_pre_commit_hook(self, name: str, function: PreCommitHook) -> None:
         """From now on, `function` runs before each commit of rows that this process writes, and of `optimize`.

@@ -253,3 +253,29 @@ def test_a_revision_takes_no_number_that_files_have(spark, two_revisions, table_
     assert {remedy.problem.rule for remedy in done.healed} == {"tags"}
     assert done.version is not None
     assert pyqbeast.scan(table_path).verify().ok
+
+
+def test_a_name_that_delta_takes_for_none(spark):
+    """Without backticks, it takes some words for the beginning of something else."""
+    rows_2d(spark, 50).write.format("delta").saveAsTable("location")
+    try:
+        table = pyqbeast.convert(spark, "`location`", columns_to_index=["a"])
+        assert pyqbeast.convert(spark, "location", columns_to_index=["a"]).path == table.path
+        QbeastTable.for_name(spark, "location").optimize(0)
+        blocks = spark.sql("SELECT sum(element_count) FROM qbeast_blocks('default.location')")
+        assert blocks.first()[0] == 50
+    finally:
+        spark.sql("DROP TABLE location")
+
+
+@pytest.mark.parametrize("name", ["no_such_table", "no-such-table"])
+def test_a_name_of_no_table(spark, name):
+    with pytest.raises(TableNotFoundError, match=f"there is no table '{name}' in the catalog"):
+        pyqbeast.convert(spark, name, columns_to_index=["a"])
+
+
+def test_a_name_of_too_many_parts_is_none_of_a_table(spark):
+    with pytest.raises(TableNotFoundError, match=r"'no\.such\.table' in the catalog"):
+        QbeastTable.for_name(spark, "no.such.table")
+    with pytest.raises(Exception, match=r"'no\.such\.table' is neither a table of the catalog nor the path"):
+        spark.sql("SELECT * FROM qbeast_metrics('no.such.table')").collect()

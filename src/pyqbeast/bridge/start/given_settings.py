@@ -85,7 +85,8 @@ def with_jars(arguments: str, jars: str) -> str:
 
 
 def submitted(arguments: str) -> dict[str, str]:
-    """The settings that spark-submit takes of its arguments, and of the file that they name or `spark-defaults.conf`.
+    """The settings that spark-submit takes of its arguments, and of the file that they name, or `spark-defaults.conf`,
+    or both.
 
     Where they name no master it is that of the variable MASTER. Of a setting that comes twice the last counts, and
     `--jars` counts before `--conf`.
@@ -93,13 +94,16 @@ def submitted(arguments: str) -> dict[str, str]:
     words = [part for word in _split(arguments) for part in _parts(word)]
     pairs = list(itertools.pairwise(words))
     named = [file for word, file in pairs if word == "--properties-file"]
-    file = Path(named[-1]) if named else configuration_folder() / "spark-defaults.conf"
+    defaults = properties(configuration_folder() / "spark-defaults.conf")
+    of_file = properties(Path(named[-1])) if named else {}
+    has_defaults = not named or "--load-spark-defaults" in words
     settings = (each.partition("=") for word, each in pairs if word in ("--conf", "-c"))
     short = {_SHORT[word]: each for word, each in pairs if word in _SHORT}
     from_environment = {"spark.master": os.environ["MASTER"]} if os.environ.get("MASTER") else {}
     return (
         from_environment
-        | properties(file)
+        | (defaults if has_defaults else {})
+        | of_file
         | {key.strip(): value.strip() for key, _, value in settings}
         | short
     )
