@@ -7,7 +7,13 @@ import datetime as dt
 import pytest
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.types import epoch_milliseconds, float32, format_type, type_when_indexed
+from pyqbeast.core.format.types import (
+    epoch_milliseconds,
+    float32,
+    format_type,
+    type_when_indexed,
+    unhashed_type,
+)
 
 NAMES = {
     "int": "IntegerDataType",
@@ -34,6 +40,37 @@ def test_other_types_are_refused_with_column_and_type(spark_type):
     with pytest.raises(InvalidInputError, match="column 'payload'") as caught:
         format_type("payload", spark_type)
     assert spark_type in str(caught.value)
+
+
+def struct_of(*types):
+    return {"type": "struct", "fields": [{"name": f"f{at}", "type": each} for at, each in enumerate(types)]}
+
+
+def array_of(element):
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
+def test_types_that_make_no_weight_are_found_at_any_depth():
+    """Also such as nobody has heard of, and names of fields are no types."""
+    a_map = {"type": "map", "keyType": "string", "valueType": "integer", "valueContainsNull": True}
+    own = {"type": "udt", "class": "a.Point", "sqlType": array_of("double")}
+    for stored, unhashed in (
+        ("decimal(10,2)", None),
+        ("string collate UTF8_LCASE", None),
+        ("timestamp_ntz", None),
+        (struct_of(), None),
+        (array_of(struct_of("void", own, "binary")), None),
+        (a_map, "map"),
+        ("variant", "variant"),
+        ("geometry(4326)", "geometry"),
+        ("geography(any, spherical)", "geography"),
+        ("unheard", "unheard"),
+        (array_of(struct_of("long", array_of(a_map), "variant")), "map"),
+        ({**own, "sqlType": a_map}, "map"),
+        (struct_of(*["long"] * 40, "variant"), "variant"),
+    ):
+        assert unhashed_type(stored) == unhashed, stored
+    assert unhashed_type({"type": "struct", "fields": [{"name": "variant", "type": "long"}]}) is None
 
 
 def test_dates_and_times_as_milliseconds():

@@ -153,6 +153,11 @@ FORMAT_TYPES = (
     "boolean=IntegerDataType"
 )
 DECIMAL_TYPE = "DecimalDataType"
+#: Types that Spark's `hash` takes, by their names in the JSON of a schema, without what is in brackets.
+HASHED_TYPES = (
+    "boolean byte short integer long float double decimal string char varchar binary date timestamp "
+    "timestamp_ntz void"
+)
 #: Field of a revision that other writers do not know: columns that are hashed after the indexed columns.
 WEIGHT_COLUMNS = "weightColumns"
 #: Field of a revision that other writers do not know: its hashed columns as the files hold them. See HashedLayout.java.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import struct
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyqbeast.core.errors import InvalidInputError
-from pyqbeast.core.format.constants import DECIMAL_TYPE, FORMAT_TYPES
+from pyqbeast.core.format.constants import DECIMAL_TYPE, FORMAT_TYPES, HASHED_TYPES
 
 #: A value of an indexed column as the transformations take it: dates and timestamps as epoch milliseconds.
 Value: TypeAlias = int | float | Decimal | str | bytes | None
@@ -74,6 +76,25 @@ def format_type_or_none(spark_type: str) -> str | None:
     if name == "decimal" or name.startswith("decimal("):
         return DECIMAL
     return _FORMAT_TYPE_OF.get(name)
+
+
+def unhashed_type(stored: Any) -> str | None:  # noqa: ANN401 (any JSON value)
+    """The first type among a type and those that it is made of whose values have no hash, and so make no weight.
+
+    None where there is none. Types that nobody has heard of are among them. Spark's `hash` takes no maps, as equal ones
+    may differ in their order, and some other types are too new for it.
+
+    Args:
+        stored: the type as the JSON of a schema has it.
+    """
+    if isinstance(stored, Mapping):
+        inner = [field["type"] for field in stored.get("fields", ())]
+        inner += [stored[key] for key in ("elementType", "sqlType") if key in stored]
+        if inner:
+            return next(filter(None, map(unhashed_type, inner)), None)
+        return None if stored.get("type") == "struct" else str(stored.get("type"))
+    name = re.split(r"[( ]", str(stored))[0]
+    return None if name in HASHED_TYPES.split() else name
 
 
 def are_measured_alike(one: str, other: str) -> bool:

@@ -124,7 +124,7 @@ def plan_new(rows: RowsToWrite, replaced: Revision | None) -> WritePlan:
         specs = [ColumnSpec(t.column, t.kind if t.can_be_chosen else None) for t in replaced.transformers]
     size = options.cube_size or (replaced.cube_size if replaced else default_cube_size(spark))
     previous = () if replaced is None or options.columns_to_index is not None else replaced.weight_columns
-    extra = stated_weight_columns(spark, options, types, specs, previous)
+    extra = stated_weight_columns(spark, options, rows.data.schema, specs, previous)
     return _plan(rows, _Index(specs, extra, size, stated), None)
 
 
@@ -146,7 +146,7 @@ def plan_append(
         specs = specs_of(spark, options.columns_to_index, types)
     else:
         specs = [ColumnSpec(column, None) for column in current.columns]
-    extra = stated_weight_columns(spark, options, types, specs, current.weight_columns)
+    extra = stated_weight_columns(spark, options, rows.data.schema, specs, current.weight_columns)
     if extra != current.weight_columns:
         raise InvalidInputError(
             f"the weights of the table at {options.path} are made with weightColumns="

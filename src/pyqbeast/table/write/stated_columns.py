@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from pyqbeast import bridge
 from pyqbeast.bridge.frames import is_case_sensitive
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.names import column_named, did_you_mean
-from pyqbeast.core.format.types import format_type
+from pyqbeast.core.format.types import format_type, unhashed_type
 from pyqbeast.core.revisions.evolution import updated_transformers
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.core.transform.base import ColumnStatistics, Transformer
@@ -22,9 +22,6 @@ from pyqbeast.core.transform.column_stats import parse_column_stats
 from pyqbeast.table.options import WriteOptions
 
 _log = logging.getLogger(__name__)
-
-#: Types that Spark cannot hash, at any depth of a column's type.
-_UNHASHED = re.compile(r"(?:^|[<:,])(map(?=<)|variant(?=$|[>,]))")
 
 
 def specs_of(spark: SparkSession, text: str, types: Mapping[str, str]) -> list[ColumnSpec]:
@@ -82,7 +79,7 @@ def stated_statistics(
 def stated_weight_columns(
     spark: SparkSession,
     options: WriteOptions,
-    types: Mapping[str, str],
+    schema: StructType,
     specs: Sequence[ColumnSpec],
     previous: tuple[str, ...],
 ) -> tuple[str, ...]:
@@ -95,25 +92,24 @@ def stated_weight_columns(
         stated, case_sensitive = list(previous), False
     else:
         stated, case_sensitive = options.weight_columns.split(","), is_case_sensitive(spark)
+    whose = "weightColumns" if options.weight_columns else "weightColumns, which the table has had so far,"
     indexed = {spec.name for spec in specs}
     names: list[str] = []
     for each in stated:
-        name = column_named(each.strip(), types, case_sensitive=case_sensitive)
+        name = column_named(each.strip(), schema.names, case_sensitive=case_sensitive)
         if name is None:
-            whose = (
-                "weightColumns"
-                if options.weight_columns
-                else "weightColumns, which the table has had so far,"
-            )
             raise InvalidInputError(
-                f"{whose} names {each.strip()!r} and the rows have only {list(types)}; name others, or columnsToIndex "
-                f"alone for none{did_you_mean(each.strip(), types)}"
+                f"{whose} names {each.strip()!r} and the rows have only {schema.names}; name others, or "
+                f"columnsToIndex alone for none{did_you_mean(each.strip(), schema.names)}"
             )
         if name in indexed or name in names:
             raise InvalidInputError(f"weightColumns names {name!r}, which is hashed already; leave it out")
-        unhashed = _UNHASHED.search(types[name])
+        unhashed = unhashed_type(schema[name].dataType.jsonValue())
         if unhashed:
-            raise InvalidInputError(f"weightColumns names {name!r}, and a {unhashed[1]} cannot be hashed")
+            raise InvalidInputError(
+                f"{whose} names {name!r}, and a {unhashed} cannot be hashed; name others, or columnsToIndex alone "
+                "for none"
+            )
         names.append(name)
     return tuple(names)
 
