@@ -16,10 +16,10 @@ from pyqbeast import bridge
 from pyqbeast.approximate.queried_files import QueriedFiles
 from pyqbeast.bridge.aggregate_query import AggregateQuery
 from pyqbeast.core.errors import FormatError
-from pyqbeast.core.format.constants import MAX_COLUMNS, WEIGHT_MAX, WEIGHT_MIN
+from pyqbeast.core.format.constants import HASH_SEED, MAX_COLUMNS, WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.iso_time import stated_moment
 from pyqbeast.core.format.stored_text import stored_float, whole_number
-from pyqbeast.core.format.types import epoch_milliseconds
+from pyqbeast.core.format.types import epoch_milliseconds, unhashed_type
 from pyqbeast.core.format.weight import fraction_of, weight_of
 from pyqbeast.core.format.weight_counts import BORDERS
 from pyqbeast.core.otree import file_layout, weight_bands
@@ -215,3 +215,34 @@ def test_names_of_time_zones(spark):
     moments = [stated_moment(noon, zone) for zone in zones]
     assert len(short) == 28
     assert list(row) == [epoch_milliseconds(moment) for moment in moments]
+
+
+def test_types_that_make_no_weight(spark):
+    """Spark hashes all others."""
+    jvm = spark._jvm
+    types = [
+        "boolean",
+        "tinyint",
+        "smallint",
+        "bigint",
+        "float",
+        "double",
+        "decimal(20,1)",
+        "string",
+        "binary",
+    ]
+    types += ["date", "timestamp", "timestamp_ntz", "void", "string COLLATE UTF8_LCASE", "variant"]
+    types += ["map<int,int>", "struct<x:int,map:array<date>>", "array<struct<x:int,y:map<int,int>>>"]
+    types += ["struct<x:array<variant>>", f"struct<{','.join(f'c{i}:int' for i in range(40))},v:variant>"]
+    if tuple(map(int, spark.version.split(".")[:2])) >= (4, 2):
+        types += ["geometry(4326)", "array<geography(4326)>"]
+    with under(spark, {"spark.sql.geospatial.enabled": "true"}):
+        nulls = spark.range(1).select(*(F.expr(f"CAST(null AS {kind})").alias(kind) for kind in types))
+    for field in nulls.schema:
+        stored = field.dataType.jsonValue()
+        of_java = jvm.org.apache.spark.sql.types.DataType.fromJson(field.dataType.json())
+        unhashed = unhashed_type(stored)
+        assert jvm.io.pyqbeast.format.HashedTypes.unhashed(of_java).orElse(None) == unhashed, stored
+        if unhashed is None:
+            of_type = nulls.select(F.col(f"`{field.name}`").alias("c"))
+            assert of_type.select(bridge.row_weight(of_type, ["c"])).first()[0] == HASH_SEED, stored

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from pyqbeast.bridge.jvm import java
 from pyqbeast.bridge.table_log import TableLog
@@ -115,9 +116,9 @@ class Transaction:
         return TableLog(self._spark, self.path, self._java.tableLog())
 
     @property
-    def columns(self) -> list[str]:
-        """The names of the table's columns; none for a new table."""
-        return [field["name"] for field in self.schema["fields"]]
+    def columns(self) -> StructType:
+        """The table's columns; none for a new table."""
+        return StructType.fromJson(self.schema)
 
     def store(self, entries: Mapping[str, str], *, drops_revisions: bool) -> None:
         """Entries for the table's configuration, beside the revisions that are there now or in their place."""

@@ -10,6 +10,7 @@ from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.core.format.file_tags import Block
 from pyqbeast.core.format.hashed_layout import mapping_mode, name_in_files
 from pyqbeast.core.format.logged_file import LoggedFile
+from pyqbeast.core.format.types import unhashed_type
 from pyqbeast.core.location import Location, location_text
 from pyqbeast.core.once import once
 from pyqbeast.core.otree.measure import index_metrics
@@ -160,14 +161,17 @@ class IndexedSnapshot:
     @property
     def weighing_problem(self) -> str | None:
         """Why rows cannot be chosen by their weight; None if they can. Raises as `revision`."""
-        return self.lost_column_problem or self.weight_profile.problem
+        return self.hashed_column_problem or self.weight_profile.problem
 
     @property
-    def lost_column_problem(self) -> str | None:
-        """Which column the table lacks that weights are made of; None if it has them all. Raises as `revision`."""
-        names = {field["name"] for field in self.snapshot.metadata.fields}
-        if missing := [column for column in self.revision().hashed_columns if column not in names]:
-            return f"it has no column {missing[0]!r}, which weights are made of"
+    def hashed_column_problem(self) -> str | None:
+        """Which column that weights are made of is gone or cannot be hashed; None for none. Raises as `revision`."""
+        types = {field["name"]: field["type"] for field in self.snapshot.metadata.fields}
+        for column in self.revision().hashed_columns:
+            if column not in types:
+                return f"it has no column {column!r}, which weights are made of"
+            if unhashed := unhashed_type(types[column]):
+                return f"weights are made of its column {column!r}, which holds a {unhashed}, and that cannot be hashed"
         return None
 
     def copies_of_weight(self, columns: Collection[str]) -> list[str]:

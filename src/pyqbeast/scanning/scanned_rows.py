@@ -112,9 +112,9 @@ class ScannedRows:
     def weighed_names(self) -> list[str]:
         """The columns that weights are made of, in order, as files hold them.
 
-        Raises UnsupportedError where one of them has been dropped or renamed.
+        Raises UnsupportedError where one of them has been dropped or renamed, or has got a type without hashes.
         """
-        problem = self.index.lost_column_problem
+        problem = self.index.hashed_column_problem
         if problem is not None:
             raise UnsupportedError(f"rows of the table at {self.index.table} have no weights: {problem}")
         by_name = {field["name"]: field for field in self.index.snapshot.metadata.fields}

@@ -7,7 +7,22 @@ from pyspark.sql import functions as F
 
 import pyqbeast
 from pyqbeast import InvalidInputError, QbeastTable, UnsupportedError
-from tests.table.help import holds, ids, load, log_entries, opened, rows_2d, samples_exactly, save, save_copy
+from tests.table.help import (
+    holds,
+    ids,
+    load,
+    log_entries,
+    opened,
+    parquet_files,
+    rows_2d,
+    rows_read,
+    samples_exactly,
+    save,
+    save_copy,
+)
+
+#: Types that make no weight, each with a value.
+UNHASHED = (("MAP<STRING,INT>", "map('x', 1)", "map"), ("VARIANT", "parse_json('1')", "variant"))
 
 
 def alter(spark, path, change):
@@ -150,3 +165,70 @@ def test_columns_that_come_with_a_write(spark, table_path):
     assert ids(table.df()) == list(range(1_800))
     told = "count_if(more = 1 AND name IS NOT NULL)", "count_if(name IS NULL)", "count_if(b IS NULL)"
     assert tuple(table.df().selectExpr(*told).first()) == (300, 1_200, 900)
+
+
+def weighed_by_struct(spark, n, first=0, field=""):
+    return rows_2d(spark, n, first, f"struct(id AS x, array(struct(id AS z)) AS y {field}) AS s")
+
+
+def with_field(spark, value):
+    return weighed_by_struct(spark, 100, 1_000, f", if(id > 0, {value}, null) AS v")
+
+
+@pytest.mark.parametrize(("kind", "value", "name"), UNHASHED)
+def test_a_struct_that_makes_weights_gets_no_field_that_makes_none(spark, table_path, kind, value, name):
+    """By whatever way: the table, its rows and its files are as they were."""
+    save(weighed_by_struct(spark, 100), table_path, weightColumns="s")
+    before, files = load(spark, table_path).schema, parquet_files(table_path)
+    with_field(spark, value).createOrReplaceTempView("more")
+    told = f"s of .* is one of the weightColumns, and a {name} cannot be hashed: overwrite .* columnsToIndex alone"
+    for field in ("s.v", "s.y.element.v"):
+        with pytest.raises(UnsupportedError, match=told):
+            alter(spark, table_path, f"ADD COLUMNS ({field} {kind})")
+    with pytest.raises(UnsupportedError, match=told):
+        spark.sql(
+            f"MERGE WITH SCHEMA EVOLUTION INTO delta.`{table_path}` t USING more ON t.id = more.id "
+            "WHEN NOT MATCHED THEN INSERT *"
+        )
+    with pytest.raises(
+        InvalidInputError, match=f"weightColumns s, and a {name}, which the rows bring, cannot"
+    ):
+        save(spark.table("more"), table_path, columnsToIndex=None, mergeSchema=True)
+    assert load(spark, table_path).schema == before
+    assert parquet_files(table_path) == files
+    alter(spark, table_path, f"ADD COLUMNS (s.w INT, v {kind})")
+    samples_exactly(spark, table_path, rows=100)
+
+
+@pytest.mark.parametrize(("kind", "value", "name"), UNHASHED)
+def test_a_struct_that_another_program_gave_such_a_field(spark, table_path, kind, value, name):
+    """Spark samples it, and rows join once it has other weights or no such field. Plain Delta is the other one."""
+    rows = weighed_by_struct(spark, 100)
+    save(rows, table_path, weightColumns="s", **{"delta.columnMapping.mode": "name"})
+    more = with_field(spark, value)
+    more.write.format("delta").mode("append").option("mergeSchema", "true").save(table_path)
+    table = holds(spark, table_path)
+    assert rows_read(load(spark, table_path)) == 200
+    assert 0 < rows_read(table.sample(0.5)) < 200
+    told = f"column .?s.?, which holds a {name}"
+    with pytest.raises(UnsupportedError, match=told):
+        pyqbeast.scan(table_path).select(["id"]).sample(0.5).to_arrow()
+    with pytest.raises(UnsupportedError, match=told):
+        pyqbeast.tolerance(load(spark, table_path).agg(F.avg("a")), 0.1)
+    told = f"weightColumns s, and a {name}, which it has by now, cannot be hashed: overwrite the table with other"
+    for append in (
+        lambda: save(rows, table_path, columnsToIndex=None),
+        lambda: table.optimize(0),
+        lambda: table.optimize(1),
+    ):
+        with pytest.raises(InvalidInputError, match=told):
+            append()
+    alter(spark, table_path, "ADD COLUMNS (s.w INT)")
+    assert rows_read(load(spark, table_path)) == 200
+    if kind == "VARIANT":
+        save(load(spark, table_path).localCheckpoint(), table_path, "overwrite", weightColumns="id")
+    else:
+        alter(spark, table_path, "DROP COLUMN s.v")
+    save(weighed_by_struct(spark, 100, 2_000), table_path, columnsToIndex=None)
+    assert rows_read(load(spark, table_path)) == 300
+    samples_exactly(spark, table_path, rows=300)

@@ -41,7 +41,7 @@ from pyqbeast.table.locate import existing
 from pyqbeast.table.maintain.plan_optimize import Rewrite, plan_optimize
 from pyqbeast.table.options import PAGE_ROWS, WriteOptions, number_of_retries
 from pyqbeast.table.write.plan import RowsToWrite, plan_append
-from pyqbeast.table.write.table_checks import stored_revisions
+from pyqbeast.table.write.table_checks import check_hashed_columns, stored_revisions
 
 
 @dataclass(frozen=True)
@@ -294,6 +294,7 @@ class _Optimize:
                 budget -= file.size
         if not chosen:
             return None
+        check_hashed_columns(transaction.columns, stored.latest)
         paths = [file.path for file in chosen]
         data = bridge.named_as(transaction.rows_of(paths), stored.get(stored.last_id).hashed_columns)
         options = WriteOptions.parse({"path": self.path})

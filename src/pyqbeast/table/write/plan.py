@@ -34,6 +34,7 @@ from pyqbeast.table.write.stated_columns import (
     stated_weight_columns,
     transformers_of,
 )
+from pyqbeast.table.write.table_checks import check_hashed_columns
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ def plan_append(
     """
     if current is None:
         return plan_new(rows, None)
+    check_hashed_columns(rows.data.schema, current, of_rows=True)
     spark, types, options = rows.spark, rows.types, rows.options
     if options.columns_to_index is not None:
         specs = specs_of(spark, options.columns_to_index, types)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from pyspark.sql.types import DataType, StructType
+
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.names import column_named, is_reserved
+from pyqbeast.core.format.types import unhashed_type
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 
 
@@ -50,22 +53,41 @@ def check_names(names: Iterable[str]) -> None:
             raise InvalidInputError(f"column name {name!r} is used by the index itself; rename the column")
 
 
-def check_hashed_columns(transaction: bridge.Transaction, current: Revision | None) -> None:
-    """Checks that the table still has the columns whose hash is the weight. Otherwise no rows can join it.
+def check_hashed_columns(columns: StructType, current: Revision | None, *, of_rows: bool = False) -> None:
+    """Checks that the columns whose hash is the weight are there, of types that can be hashed.
+
+    Args:
+        columns: of the table, or of rows as the table will hold them.
+        current: the table's latest revision.
+        of_rows: which of the two.
 
     Raises:
-        InvalidInputError: another program has dropped or renamed one, so that no old row has its weight any more.
+        InvalidInputError: no rows can join. Another program has dropped or renamed one, so that no old row has its
+            weight any more, or one has another type: Delta adds fields to structs.
     """
     if current is None:
         return
-    present = transaction.columns
-    for role, columns, option in (
+    present = columns.names
+    for role, names, option in (
         ("is indexed by", current.columns, "columnsToIndex"),
         ("has the weightColumns", current.weight_columns, "weightColumns"),
     ):
-        missing = [column for column in columns if column_named(column, present) is None]
+        missing = [column for column in names if column_named(column, present) is None]
         if missing:
             raise InvalidInputError(
                 f"the table {role} {', '.join(missing)} and has no such column any more: rename the column back, or "
                 f"overwrite the table with other {option}"
             )
+    whose = "which the rows bring" if of_rows else "which it has by now"
+    remedy = "write rows of the table's own types, or overwrite" if of_rows else "overwrite"
+    for column in current.weight_columns:
+        unhashed = unhashed_type(_type_of(column, columns).jsonValue())
+        if unhashed:
+            raise InvalidInputError(
+                f"the table has the weightColumns {column}, and a {unhashed}, {whose}, cannot be hashed: {remedy} the "
+                "table with other weightColumns, or with columnsToIndex alone for none"
+            )
+
+
+def _type_of(column: str, columns: StructType) -> DataType:
+    return columns[str(column_named(column, columns.names))].dataType

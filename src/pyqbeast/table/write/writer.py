@@ -112,7 +112,7 @@ class _Write:
     def _plan(self, transaction: bridge.Transaction) -> WritePlan:
         stored = stored_revisions(transaction, self.options.path, is_replaced=self.options.replaces_table)
         if not self.is_fresh:
-            check_hashed_columns(transaction, stored.latest)
+            check_hashed_columns(transaction.columns, stored.latest)
         delta_options = self.options.delta | self._properties(transaction)
         rows, prunable = transaction.as_stored(self.data, self.mode, delta_options)
         options = self.options.in_table(transaction.configuration)

@@ -2,6 +2,7 @@ package io.pyqbeast.catalog;
 
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedTypes;
 import io.pyqbeast.format.IndexOptions;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -13,12 +14,13 @@ import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.delta.skipping.clustering.temp.ClusterBy;
 import org.apache.spark.sql.delta.sources.DeltaSourceUtils;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
 
 /**
  * An ALTER TABLE of an indexed table. It may not drop or rename a hashed column, because the weights of all rows are
- * computed from it. The type of an indexed column may change to another one that can be indexed. Clustering is refused
+ * computed from it. The type of an indexed column may change to another one that can be indexed, and a struct that is hashed
+ * may get fields that can be hashed. Clustering is refused
  * because Delta would move the rows out of the files that the index gave them. Properties that would change the index and do
  * not are refused too.
  *
@@ -47,7 +49,7 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
   public static boolean mayConcernIndex(TableChange change) {
     return change instanceof TableChange.SetProperty set && (isOfIndex(set) || isProvider(set))
         || change instanceof TableChange.RemoveProperty removed && IndexOptions.nameOf(removed.property()).isPresent()
-        || change instanceof TableChange.ColumnChange && !(change instanceof TableChange.AddColumn)
+        || change instanceof TableChange.ColumnChange ofColumn && !isNewColumn(ofColumn)
         || isClustered(change);
   }
 
@@ -89,13 +91,17 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
             : isOfIndex(set) && !CubeSizeProperty.isOf(set));
   }
 
+  /** Whether a change adds a column, and not a field of one. */
+  private static boolean isNewColumn(TableChange.ColumnChange change) {
+    return change instanceof TableChange.AddColumn && change.fieldNames().length == 1;
+  }
+
   private void checkColumn(TableChange.ColumnChange change, String column) {
-    if (change instanceof TableChange.UpdateColumnType retyped
-        && retyped.newDataType() instanceof TimestampNTZType
-        && table.isIndexedBy(column)) {
-      throw new Refusal(
-          "column " + column + " of " + name + " is indexed, and no index takes values of type "
-              + retyped.newDataType().simpleString() + ": overwrite the table with other columnsToIndex first");
+    if (change instanceof TableChange.AddColumn added && !isNewColumn(added)) {
+      checkType(added.fieldNames()[0], added.dataType());
+    }
+    if (change instanceof TableChange.UpdateColumnType retyped) {
+      checkType(retyped.fieldNames()[0], retyped.newDataType());
     }
     if (!(change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn)) {
       return;
@@ -109,6 +115,15 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
           "column " + column + " of " + name + " is one of the weightColumns" + lost + "weightColumns first, or with"
               + " columnsToIndex alone for none");
     }
+  }
+
+  /** @param type of a column, or of a field in it */
+  private void checkType(String column, DataType type) {
+    HashedTypes.problem(table.hashedColumns(), name.toString(), column, type)
+        .ifPresent(
+            problem -> {
+              throw new Refusal(problem);
+            });
   }
 
   /**

@@ -126,16 +126,12 @@ public final class IndexedTable extends DeltaTableV2 {
 
   /** Whether the column of this name, in any case, is an indexed one. */
   public boolean isIndexedBy(String column) {
-    return holds(indexedColumns(), column);
+    return ColumnNames.isAmong(indexedColumns(), column);
   }
 
   /** Whether the column of this name, in any case, is one of the weight columns. */
   public boolean isWeightColumn(String column) {
-    return holds(hashedColumns().weightColumns(), column);
-  }
-
-  private static boolean holds(List<String> columns, String name) {
-    return columns.stream().anyMatch(column -> ColumnNames.areSame(column, name));
+    return ColumnNames.isAmong(hashedColumns().weightColumns(), column);
   }
 
   /** Whether configuration entries of an index have the columns of this table's, each of the same kind. */
@@ -165,7 +161,8 @@ public final class IndexedTable extends DeltaTableV2 {
     return initialSnapshot().metadata().configuration();
   }
 
-  private HashedColumns hashedColumns() {
+  /** The columns that are hashed, by their names of today. */
+  public HashedColumns hashedColumns() {
     return HashedColumns.of(initialSnapshot().metadata());
   }
 

@@ -25,6 +25,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommandBase;
@@ -44,6 +45,8 @@ import scala.Option;
  *
  * <p>A note is part of the command's own commit. It is there if a hash, a sample or a cut stands in the command, or if
  * {@link DeletedRows} finds that the rows that go are chosen by weight.
+ *
+ * <p>Columns that a MERGE brings have to be such that the index can go on: see {@link EvolvedSchema}.
  *
  * <p>No compaction follows the command, which would take the index from files that the command has not touched.
  */
@@ -175,10 +178,12 @@ public final class ChoiceByWeight extends CommandPlan<RunnableCommand> {
   @Override
   public InternalRow[] executeCollect() {
     LogicalPlan plan = (LogicalPlan) command;
-    List<String> hashed = HashedColumns.of(Snapshots.newest(logOf(plan)).metadata()).all();
+    Snapshot table = Snapshots.newest(logOf(plan));
+    List<String> hashed = HashedColumns.of(table.metadata()).all();
     if (hashed.isEmpty()) {
       return run();
     }
+    EvolvedSchema.check(plan, table);
     Set<String> notes = notesOf(plan, hashed);
     boolean takes = takes(plan, hashed);
     boolean moves = plan instanceof SaveIntoDataSourceCommand || MovedRows.areMoved(plan, hashed);

@@ -3,6 +3,7 @@ package io.pyqbeast.estimate;
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.HashedTypes;
 import io.pyqbeast.format.StoredIndex;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
@@ -45,6 +46,14 @@ final class SampledTable {
       hashed.add(
           HashedColumns.find(relation.output(), column).orElseThrow(
               () -> new RefusedQuery("the table has no column " + column + " any more, which weights are made of")));
+    }
+    for (Attribute column : hashed) {
+      HashedTypes.unhashed(column.dataType()).ifPresent(
+          kind -> {
+            throw new RefusedQuery(
+                "weights are made of column " + column.name() + ", which holds a " + kind + " by now, and that cannot be"
+                    + " hashed");
+          });
     }
     String problem = WeightProfile.of(snapshot()).problem();
     if (problem != null) {

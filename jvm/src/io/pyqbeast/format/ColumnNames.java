@@ -1,5 +1,6 @@
 package io.pyqbeast.format;
 
+import java.util.Collection;
 import java.util.Locale;
 
 /**
@@ -11,6 +12,11 @@ public final class ColumnNames {
 
   public static boolean areSame(String one, String other) {
     return key(one).equals(key(other));
+  }
+
+  /** Whether some names have one that is the same. */
+  public static boolean isAmong(Collection<String> names, String name) {
+    return names.stream().anyMatch(each -> areSame(each, name));
   }
 
   /** The name in the form in which all spellings of it are equal. */

@@ -51,6 +51,7 @@ public final class Constants {
   static final List<String> DATA_TYPES = words("DATA_TYPES");
   public static final String DECIMAL_TYPE = text("DECIMAL_TYPE");
   public static final Map<String, String> FORMAT_TYPES = pairs("FORMAT_TYPES");
+  static final List<String> HASHED_TYPES = words("HASHED_TYPES");
   static final String WEIGHT_COLUMNS = text("WEIGHT_COLUMNS");
   public static final String HASHED_AS = text("HASHED_AS");
 

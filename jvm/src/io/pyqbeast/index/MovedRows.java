@@ -30,7 +30,7 @@ public final class MovedRows {
       List<Attribute> columns = ScalaInterop.list(update.target().output());
       List<Expression> values = ScalaInterop.list(update.updateExpressions());
       for (int i = 0; i < columns.size(); i++) {
-        if (isHashed(columns.get(i).name(), hashed) && !isSame(columns.get(i), values.get(i))) {
+        if (ColumnNames.isAmong(hashed, columns.get(i).name()) && !isSame(columns.get(i), values.get(i))) {
           given.add(values.get(i));
         }
       }
@@ -58,16 +58,12 @@ public final class MovedRows {
         boolean isKept =
             columns.stream()
                 .anyMatch(column -> ColumnNames.areSame(column.name(), name) && isSame(column, action.expr()));
-        if (isHashed(name, hashed) && !isKept) {
+        if (ColumnNames.isAmong(hashed, name) && !isKept) {
           given.add(action.expr());
         }
       }
     }
     return given;
-  }
-
-  private static boolean isHashed(String name, List<String> hashed) {
-    return hashed.stream().anyMatch(each -> ColumnNames.areSame(each, name));
   }
 
   private static boolean isSame(Attribute column, Expression value) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.format.HashedLayout;
+import io.pyqbeast.format.HashedTypes;
 import io.pyqbeast.format.StoredRevision;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashSet;
@@ -78,7 +79,7 @@ public final class PrunableRevisions {
       // Fields of structs come and go, and move, without a trace.
       return widened.isEmpty() && field.dataType() instanceof AtomicType;
     }
-    if (!StoredRevision.typeOf(transformer).equals(formatType(field.dataType().simpleString()))) {
+    if (!StoredRevision.typeOf(transformer).equals(HashedTypes.formatType(field.dataType()))) {
       return false;
     }
     return widened.isEmpty()
@@ -88,11 +89,5 @@ public final class PrunableRevisions {
   /** The format has one name for all decimals, so their revisions do not tell from which of them a column came. */
   private static boolean keepsHashesOfDecimals(TypeChange change) {
     return !(change.fromType() instanceof DecimalType) || HashedLayout.hashAlike(change.fromType(), change.toType());
-  }
-
-  private static String formatType(String sparkType) {
-    return sparkType.startsWith("decimal(")
-        ? Constants.DECIMAL_TYPE
-        : Constants.FORMAT_TYPES.getOrDefault(sparkType, "");
   }
 }

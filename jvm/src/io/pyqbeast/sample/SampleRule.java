@@ -2,6 +2,7 @@ package io.pyqbeast.sample;
 
 import io.pyqbeast.errors.Failure;
 import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.HashedTypes;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.index.WeightProfile;
 import io.pyqbeast.spark.LogicalPlans;
@@ -90,12 +91,14 @@ public final class SampleRule extends Rule<LogicalPlan> {
     return Optional.of(condition.isEmpty() ? sample.child() : rows.get().where(condition.get(), hashed));
   }
 
-  /** The columns whose hash is the weight; none where the table is not indexed or lacks one of them. */
+  /** The columns whose hash is the weight; none where the table is not indexed, or one is gone or has a type without hashes. */
   private static List<Attribute> hashedColumns(LogicalRelation relation, Snapshot snapshot) {
     List<String> names = HashedColumns.of(snapshot.metadata()).all();
     List<Attribute> columns = new ArrayList<>();
     for (String name : names) {
-      HashedColumns.find(relation.output(), name).ifPresent(columns::add);
+      HashedColumns.find(relation.output(), name)
+          .filter(column -> HashedTypes.unhashed(column.dataType()).isEmpty())
+          .ifPresent(columns::add);
     }
     return columns.size() == names.size() ? columns : List.of();
   }
