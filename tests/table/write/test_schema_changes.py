@@ -112,14 +112,53 @@ def test_one_of_the_weight_columns_may_get_a_type_that_cannot_be_indexed(spark, 
     assert [revision.id for revision in samples_exactly(spark, table_path).revisions()] == [0, 1, 2]
 
 
-def test_an_indexed_column_gets_no_type_that_cannot_be_indexed(spark, table_path):
+def days_and_times(spark, path):
+    """A table that is indexed by a day and would be widened by what is left in the view `times`."""
     days = rows_2d(spark, 10).withColumn("day", F.expr("date'2024-01-01' + cast(id as int)"))
-    save(days, table_path, columnsToIndex="day", **{"delta.enableTypeWidening": "true"})
-    with pytest.raises(
-        UnsupportedError, match=r"column day of .* is indexed, and no index takes .* timestamp_ntz"
+    save(days, path, columnsToIndex="day,a", **{"delta.enableTypeWidening": "true"})
+    alter(spark, path, "SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported')")
+    times = days.selectExpr("id + 1000 AS id", "a", "b", "name", "CAST(day AS timestamp_ntz) AS day")
+    times.createOrReplaceTempView("times")
+    return days, times
+
+
+def test_an_indexed_column_gets_no_type_that_cannot_be_indexed(spark, table_path):
+    days, times = days_and_times(spark, table_path)
+    files = parquet_files(table_path)
+    told = r"column day of .* is indexed, and no index takes .* timestamp_ntz: overwrite the table with other"
+    for statement in (
+        f"ALTER TABLE delta.`{table_path}` ALTER COLUMN day TYPE timestamp_ntz",
+        f"MERGE WITH SCHEMA EVOLUTION INTO delta.`{table_path}` t USING times ON t.id = times.id "
+        "WHEN NOT MATCHED THEN INSERT *",
     ):
-        alter(spark, table_path, "ALTER COLUMN day TYPE timestamp_ntz")
+        with pytest.raises(UnsupportedError, match=told):
+            spark.sql(statement)
+    with pytest.raises(
+        InvalidInputError, match=r"no index takes .* timestamp_ntz, which the rows bring: write"
+    ):
+        save(times, table_path, columnsToIndex=None, mergeSchema=True)
+    assert parquet_files(table_path) == files
     save(days, table_path, columnsToIndex=None)
+
+
+def test_an_indexed_column_that_another_program_gave_such_a_type(spark, table_path):
+    """Plain Delta is the other one here. What is read is right, and rows join once other columns are indexed."""
+    _, times = days_and_times(spark, table_path)
+    times.write.format("delta").mode("append").option("mergeSchema", "true").save(table_path)
+    samples_exactly(spark, table_path, 0.5, rows=20)
+    table = holds(spark, table_path)
+    told = "indexed by day, and no index takes .* timestamp_ntz, which it has by now: overwrite .* columnsToIndex"
+    for append in (
+        lambda: save(times, table_path, columnsToIndex=None),
+        lambda: save(times, table_path, columnsToIndex="day,a"),
+        lambda: table.optimize(0),
+        lambda: table.optimize(1),
+    ):
+        with pytest.raises(InvalidInputError, match=told):
+            append()
+    save(load(spark, table_path).localCheckpoint(), table_path, "overwrite", columnsToIndex="a")
+    save(times, table_path, columnsToIndex=None)
+    samples_exactly(spark, table_path, 0.5, rows=30)
 
 
 def test_an_indexed_column_that_is_gone_is_noticed(spark, table_path):

@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType, StructType
 from pyqbeast import bridge
 from pyqbeast.core.errors import InvalidInputError, NotIndexedError, UnsupportedError
 from pyqbeast.core.format.names import column_named, is_reserved
-from pyqbeast.core.format.types import unhashed_type
+from pyqbeast.core.format.types import format_type_or_none, unhashed_type
 from pyqbeast.core.revisions.revision import Revision, RevisionSet, revisions_of_indexed
 
 
@@ -54,7 +54,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_hashed_columns(columns: StructType, current: Revision | None, *, of_rows: bool = False) -> None:
-    """Checks that the columns whose hash is the weight are there, of types that can be hashed.
+    """Checks that the columns whose hash is the weight are there, of types that can be indexed and hashed.
 
     Args:
         columns: of the table, or of rows as the table will hold them.
@@ -63,7 +63,7 @@ def check_hashed_columns(columns: StructType, current: Revision | None, *, of_ro
 
     Raises:
         InvalidInputError: no rows can join. Another program has dropped or renamed one, so that no old row has its
-            weight any more, or one has another type: Delta adds fields to structs.
+            weight any more, or one has another type: Delta widens columns, and adds fields to structs.
     """
     if current is None:
         return
@@ -80,6 +80,13 @@ def check_hashed_columns(columns: StructType, current: Revision | None, *, of_ro
             )
     whose = "which the rows bring" if of_rows else "which it has by now"
     remedy = "write rows of the table's own types, or overwrite" if of_rows else "overwrite"
+    for column in current.columns:
+        kind = _type_of(column, columns).simpleString()
+        if format_type_or_none(kind) is None:
+            raise InvalidInputError(
+                f"the table is indexed by {column}, and no index takes values of type {kind}, {whose}: {remedy} the "
+                "table with other columnsToIndex"
+            )
     for column in current.weight_columns:
         unhashed = unhashed_type(_type_of(column, columns).jsonValue())
         if unhashed:
