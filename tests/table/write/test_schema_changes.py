@@ -271,3 +271,24 @@ def test_a_struct_that_another_program_gave_such_a_field(spark, table_path, kind
     save(weighed_by_struct(spark, 100, 2_000), table_path, columnsToIndex=None)
     assert rows_read(load(spark, table_path)) == 300
     samples_exactly(spark, table_path, rows=300)
+
+
+def test_a_name_that_the_index_uses_is_no_name_of_a_column(spark, table_path):
+    """Also in another case. A field of a struct may have it."""
+    told = "column name '(?i:_qbeastCube)' is used by the index itself; rename the column"
+    save(weighed_by_struct(spark, 10), table_path, **{"delta.columnMapping.mode": "name"})
+    columns = load(spark, table_path).columns
+    for statement in (
+        f"ALTER TABLE delta.`{table_path}` ADD COLUMNS (more INT, _qbeastCube STRING)",
+        f"ALTER TABLE delta.`{table_path}` ADD COLUMN _QBEASTcube STRING FIRST",
+        f"ALTER TABLE delta.`{table_path}` RENAME COLUMN name TO _qbeastCube",
+        f"MERGE WITH SCHEMA EVOLUTION INTO delta.`{table_path}` t USING (SELECT 1L AS id, 1 AS _qbeastCube) s "
+        "ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+    ):
+        with pytest.raises(InvalidInputError, match=told):
+            spark.sql(statement)
+        assert load(spark, table_path).columns == columns, statement
+    alter(spark, table_path, "ADD COLUMNS (s._qbeastCube STRING)")
+    alter(spark, table_path, "DROP COLUMN s._qbeastCube")
+    spark.sql(f"INSERT INTO delta.`{table_path}` SELECT * FROM delta.`{table_path}`")
+    samples_exactly(spark, table_path, 0.5, rows=20)

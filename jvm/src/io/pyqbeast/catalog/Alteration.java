@@ -1,6 +1,8 @@
 package io.pyqbeast.catalog;
 
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Refusal;
+import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedTypes;
 import io.pyqbeast.format.IndexOptions;
@@ -49,7 +51,8 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
   public static boolean mayConcernIndex(TableChange change) {
     return change instanceof TableChange.SetProperty set && (isOfIndex(set) || isProvider(set))
         || change instanceof TableChange.RemoveProperty removed && IndexOptions.nameOf(removed.property()).isPresent()
-        || change instanceof TableChange.ColumnChange ofColumn && !isNewColumn(ofColumn)
+        || change instanceof TableChange.ColumnChange ofColumn
+            && !(isNewColumn(ofColumn) && ColumnNames.problem(ofColumn.fieldNames()[0]).isEmpty())
         || isClustered(change);
   }
 
@@ -97,11 +100,16 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
   }
 
   private void checkColumn(TableChange.ColumnChange change, String column) {
-    if (change instanceof TableChange.AddColumn added && !isNewColumn(added)) {
+    if (isNewColumn(change)) {
+      checkName(column);
+    } else if (change instanceof TableChange.AddColumn added) {
       checkType(added.fieldNames()[0], added.dataType());
     }
     if (change instanceof TableChange.UpdateColumnType retyped) {
       checkType(retyped.fieldNames()[0], retyped.newDataType());
+    }
+    if (change instanceof TableChange.RenameColumn renamed && renamed.fieldNames().length == 1) {
+      checkName(renamed.newName());
     }
     if (!(change instanceof TableChange.DeleteColumn || change instanceof TableChange.RenameColumn)) {
       return;
@@ -115,6 +123,14 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
           "column " + column + " of " + name + " is one of the weightColumns" + lost + "weightColumns first, or with"
               + " columnsToIndex alone for none");
     }
+  }
+
+  private static void checkName(String column) {
+    ColumnNames.problem(column)
+        .ifPresent(
+            problem -> {
+              throw new Failure(Failure.Kind.INPUT, problem, null);
+            });
   }
 
   /** @param type of a column, or of a field in it */

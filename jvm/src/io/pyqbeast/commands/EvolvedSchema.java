@@ -1,5 +1,6 @@
 package io.pyqbeast.commands;
 
+import io.pyqbeast.errors.Failure;
 import io.pyqbeast.errors.Refusal;
 import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.HashedColumns;
@@ -25,7 +26,15 @@ final class EvolvedSchema {
     }
     HashedColumns hashed = HashedColumns.of(table.metadata());
     List<StructField> now = List.of(table.schema().fields());
+    List<String> names = now.stream().map(StructField::name).toList();
     for (StructField column : merge.migratedSchema().get().fields()) {
+      if (!ColumnNames.isAmong(names, column.name())) {
+        ColumnNames.problem(column.name())
+            .ifPresent(
+                problem -> {
+                  throw new Failure(Failure.Kind.INPUT, problem, null);
+                });
+      }
       boolean isUsableNow =
           now.stream()
               .filter(each -> ColumnNames.areSame(each.name(), column.name()))

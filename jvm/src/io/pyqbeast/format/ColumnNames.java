@@ -2,6 +2,7 @@ package io.pyqbeast.format;
 
 import java.util.Collection;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * Compares names of columns. In a Delta table names that differ only in case are the same column. They are compared in
@@ -17,6 +18,13 @@ public final class ColumnNames {
   /** Whether some names have one that is the same. */
   public static boolean isAmong(Collection<String> names, String name) {
     return names.stream().anyMatch(each -> areSame(each, name));
+  }
+
+  /** Why no column of an indexed table may have a name; empty where one may. As {@code check_names} of Python. */
+  public static Optional<String> problem(String name) {
+    return isAmong(Constants.HELPERS, name)
+        ? Optional.of("column name '" + name + "' is used by the index itself; rename the column")
+        : Optional.empty();
   }
 
   /** The name in the form in which all spellings of it are equal. */

@@ -52,6 +52,7 @@ public final class Constants {
   public static final String DECIMAL_TYPE = text("DECIMAL_TYPE");
   public static final Map<String, String> FORMAT_TYPES = pairs("FORMAT_TYPES");
   static final List<String> HASHED_TYPES = words("HASHED_TYPES");
+  static final List<String> HELPERS = List.of(text("HELPER_WEIGHT"), text("HELPER_CUBE"), text("HELPER_FILE"));
   static final String WEIGHT_COLUMNS = text("WEIGHT_COLUMNS");
   public static final String HASHED_AS = text("HASHED_AS");
 
