@@ -487,6 +487,7 @@ def test_storage_that_fails_while_it_tells_times(tmp_path, monkeypatch, error):
         ('{"minValues":{"numRecords":1},"numRecords":7}', 7),
         ('{"numRecords":8,"maxValues":{"numRecords":1}}', 8),
         ('{ "numRecords" : 9 }', 9),
+        ('{"numRecords": 4, "minValues": {"a": -Infinity}, "maxValues": {"a": NaN}}', 4),
         ('{"numRecords":null}', None),
         ("{}", None),
     ],
@@ -498,7 +499,12 @@ def test_statistics_tell_the_rows_wherever_the_number_stands(tmp_path, stats, ro
 
 @pytest.mark.parametrize(
     "stats",
-    ['{"numRecords":5,"numRecords":6}', r'{"numRecords":5,"num\u0052ecords":6}', '{"numRecords":5.0}'],
+    [
+        '{"numRecords":5,"numRecords":6}',
+        r'{"numRecords":5,"num\u0052ecords":6}',
+        '{"numRecords":5.0}',
+        '{"numRecords": NaN}',
+    ],
 )
 def test_statistics_that_tell_the_rows_twice_or_oddly_are_refused(tmp_path, stats):
     commit(tmp_path, 0, PROTOCOL, METADATA, {"add": {"path": "a", "stats": stats}})

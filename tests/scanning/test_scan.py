@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import subprocess
 import sys
@@ -377,3 +378,18 @@ def test_a_pipe_in_the_place_of_a_file_is_told(tmp_path):
         commit(tmp_path / table, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), file)
         with pytest.raises(StorageError, match=r"/link is a pipe or a device and no file"):
             pyqbeast.scan(tmp_path / table).to_arrow()
+
+
+def test_infinities_in_statistics_of_old_versions_of_delta_rs(tmp_path):
+    """`json.dumps` writes them as they are, which Spark reads."""
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "x": [-math.inf, 1.0, math.inf]})
+    entry = indexed_add(tmp_path / "a.parquet", rows)
+    low, high = {"id": 1, "x": -math.inf}, {"id": 3, "x": math.inf}
+    told = {"numRecords": 3, "minValues": low, "maxValues": high, "nullCount": {"id": 0, "x": 0}}
+    entry["add"] |= {"stats": json.dumps(told), "tags": None}
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    scan = pyqbeast.scan(tmp_path)
+    for condition, found in (("x < -5", [1]), ("x > 5e0", [3]), ("id = 2", [2]), ("x IS NULL", [])):
+        assert ids(scan.where(condition)) == found
+    assert ids(scan.sample(0.5)) == [1, 2]
+    assert "Infinity is no finite number" in str(scan.verify())

@@ -39,6 +39,14 @@ def test_everything_else_is_refused(text):
         read_json(text, "it")
 
 
+def test_infinities_are_read_where_they_may_stand():
+    text = '{"a": [Infinity, NaN, -Infinity], "b": 1.5}'
+    assert repr(read_json(text, "it", finite=False)) == repr(json.loads(text))
+    for other in ('{"a": NaN, "a": NaN}', "[" * 101 + "NaN" + "]" * 101, f"[NaN, {'1' * 1_001}]", "1e400"):
+        with pytest.raises(FormatError, match=r"^it: "):
+            read_json(other, "it", finite=False)
+
+
 def test_nesting_and_long_numbers_are_bounded():
     for opening, closing in ("[]", ('{"a":', "}")):
         read_json(f"{opening * 100}{'' if opening == '[' else '7'}{closing * 100}", "it")

@@ -27,18 +27,25 @@ _TIE_BREAKER = "\ufffd"
 _QUOTED = 200
 
 
-def read_json(text: object, what: str, depth: int = JSON_DEPTH) -> Any:  # noqa: ANN401 (any JSON value)
+def read_json(
+    text: object,
+    what: str,
+    depth: int = JSON_DEPTH,
+    *,
+    finite: bool = True,
+) -> Any:  # noqa: ANN401 (any JSON value)
     """The value of a JSON text, or of its bytes. `what` names the text in messages.
 
     Raises FormatError for everything that is no text or no JSON, for objects that have a name twice, for numbers that
-    no double can hold (NaN and infinities among them) or of more than 1,000 digits, and for lists and objects more than
-    `depth` deep, which is 100.
+    no double can hold (NaN and infinities among them, unless they need not be `finite`) or of more than 1,000 digits,
+    and for lists and objects more than `depth` deep, which is 100.
     """
     if not isinstance(text, str | bytes):
         raise FormatError(f"{what}: a text is expected, not {shown(text)}")
     try:
         read = text.decode() if isinstance(text, bytes) else text
-        value = _decoded(_DECODER if may_hold_long_number(read) else _OF_SHORT_NUMBERS, read)
+        decoder = _DECODER if may_hold_long_number(read) else _OF_SHORT_NUMBERS
+        value = _decoded(decoder if finite else _WITH_INFINITIES, read)
     # The decoder raises RecursionError for deep nesting.
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{what}: not JSON ({error}): {shown(text)}") from None
@@ -197,4 +204,5 @@ _OF_SHORT_NUMBERS = json.JSONDecoder(
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_double, parse_constant=_refused
 )
+_WITH_INFINITIES = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_double)
 _LOOSE_DECODER = json.JSONDecoder()
