@@ -73,7 +73,7 @@ def sums_of(
     """The state of rows that come part by part; no more than one part is in memory, and distinct values to count.
 
     Many groups are put into fewer buckets than the axes say, as `bucket_count` tells. A column that is squared and has
-    no centre gets that of the first part that has values of it.
+    no centre gets that of the first part that has values of it, unless `spreads` tell what it is needed for.
 
     Args:
         parts: the rows.
@@ -89,7 +89,8 @@ def sums_of(
     for rows in parts:
         if not len(rows.group):
             continue
-        axes = _with_centres(axes, rows)
+        # Sums about the centre of all rows lose what is small beside it.
+        axes = axes if spreads else _with_centres(axes, rows)
         numbers = np.array([number_of.setdefault(each, len(number_of)) for each in rows.groups], np.int64)
         state = fold(state, bucket_count(len(number_of), axes.buckets))
         if len(number_of) > len(state.sums):

@@ -306,3 +306,16 @@ def test_rows_are_counted_in_files_where_the_log_may_count_those_that_are_left(t
     commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), add)
     found = pyqbeast.scan(tmp_path).tolerance({"n": ("*", "count")}, exact=True)
     assert found.table["n"].to_pylist() == [7]
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"error": 0.1}])
+def test_a_spread_moves_no_averages_and_sums_beside_it(tmp_path, how):
+    """Sums about the mean of all rows lose what is small beside it: an average of 276 was 512, and told as exact."""
+    ids = [276, 277, *(2**62 + at * 2**50 for at in range(20))]
+    rows = pa.table({"id": ids, "x": list(map(float, ids))})
+    asked = {"m": ("x", "avg"), "s": ("x", "sum"), "whole": ("id", "avg")}
+    spreads = {"v": ("x", "variance"), "d": ("id", "stddev")}
+    scan = pyqbeast.scan(indexed_table(tmp_path / "t", rows))
+    found = scan.tolerance(asked | spreads, by=["id"], order_by="id", **how).table.slice(0, 2)
+    for name in asked:
+        assert [found[name + end].to_pylist() for end in ENDS] == [[276, 277]] * 3
