@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from itertools import pairwise, takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from pyqbeast.tiledb.cursor import Bytes, Cursor, u32, u64
 from pyqbeast.tiledb.errors import ArrayFormatError
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets, octets
 from pyqbeast.tiledb.filters.checks import Md5, Sha256
-from pyqbeast.tiledb.filters.compress import Bzip2, Lz4, Zstd
+from pyqbeast.tiledb.filters.compress import Bzip2, Compressor, Lz4, Zstd
 from pyqbeast.tiledb.filters.noop import NoOp
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline, decode_chunk, encode_chunk
 from pyqbeast.tiledb.filters.shuffle import ByteShuffle, Xor
@@ -21,8 +22,9 @@ from pyqbeast.tiledb.filters.text import decode_text, encode_text
 #: What the parts inside a chunk may come to beside the chunk itself: window records outgrow their values.
 _PART_RATIO, _PART_SLACK = 16, 1 << 20
 
-#: The filters that give an empty chunk back, here and in libtiledb.
-_TAKING_NO_BYTES = (NoOp, Zstd, Lz4, Bzip2, ByteShuffle, Xor, Md5, Sha256)
+#: The filters that give an empty chunk back, here and in libtiledb; those that shuffle not before every other one.
+_SHUFFLING = (ByteShuffle, Xor)
+_TAKING_NO_BYTES = (NoOp, Zstd, Lz4, Bzip2, *_SHUFFLING, Md5, Sha256)
 
 #: Original size, filtered size and metadata size of a chunk.
 _CHUNK = struct.Struct("<III")
@@ -126,7 +128,7 @@ def _cell_cuts(offsets: npt.NDArray[np.int64], pipeline: FilterPipeline) -> list
     Where there are filters that cannot read an empty one, libtiledb's too, they make none.
     """
     cuts, size, start = [], int(offsets[-1]), 0
-    if not size and all(isinstance(step, _TAKING_NO_BYTES) for step in pipeline.filters):
+    if not size and _takes_no_bytes(pipeline):
         return [0]
     while start < size:
         fitting = int(offsets[np.searchsorted(offsets, start + pipeline.max_chunk_size, side="right") - 1])
@@ -135,6 +137,19 @@ def _cell_cuts(offsets: npt.NDArray[np.int64], pipeline: FilterPipeline) -> list
         cuts.append(fitting)
         start = fitting
     return cuts
+
+
+def _takes_no_bytes(pipeline: FilterPipeline) -> bool:
+    """Whether an empty chunk comes back, here and in libtiledb.
+
+    Where a filter that only passes bytes on is right behind one that shuffles them, libtiledb finds no buffer. What
+    comes behind a compressor is not empty any more.
+    """
+    steps = pipeline.filters
+    empty = list(takewhile(lambda step: not isinstance(step, Compressor), steps))
+    return all(isinstance(step, _TAKING_NO_BYTES) for step in steps) and not any(
+        isinstance(one, _SHUFFLING) and not isinstance(other, _SHUFFLING) for one, other in pairwise(empty)
+    )
 
 
 def _encode_text_tile(
