@@ -180,6 +180,45 @@ def test_a_domain_far_larger_than_its_cells_needs_a_box(tmp_path):
     assert array.read(box={"i": (5, 8)})["v"].to_pylist() == [-128] * 4
 
 
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("where", [None, [("{}", "is not null")]])
+@pytest.mark.parametrize(
+    ("column", "good", "bad", "message"),
+    [
+        ("day", b"\7\7\0\0\0\0\0\0", b"\7\7\0\0\0\0\0\1", "a day is out of the range of dates"),
+        ("text", b"wide", b"w\xffde", "text that is no UTF-8"),
+    ],
+)
+def test_cells_that_cannot_be_shown_are_told_with_their_file(
+    tmp_path, dense, where, column, good, bad, message
+):
+    """Cells of several fragments are shown at once."""
+    uri, plain = str(tmp_path / "a"), [tiledb.filters.NoOp()]
+    x = tiledb.dimension("x", Datatype.INT64, (0, 9), 2)
+    day = attribute("day", Datatype.DATETIME_DAY, filters=plain)
+    text = attribute("text", Datatype.STRING_UTF8, cell_val_num=VAR_NUM, filters=plain)
+    tiledb.create_array(uri, ArraySchema((x,), (day, text), dense=dense))
+    names = []
+    for start, number in ((0, 5), (4, 0x0707), (8, 6)):
+        days = pa.array([number, number], pa.int32()).cast(pa.date32())
+        cells = pa.table({"day": days, "text": [f"wide{number}", "narrow"]})
+        if dense:
+            names.append(tiledb.write_dense(uri, cells, {"x": (start, start + 1)}))
+        else:
+            names.append(tiledb.write_array(uri, cells.append_column("x", pa.array([start, start + 1]))))
+    stem = {"day": "a0", "text": "a1_var"}[column]
+    file = f"__fragments/{names[1]}/{stem}.tdb"
+    content = (tmp_path / "a" / file).read_bytes()
+    assert good in content
+    (tmp_path / "a" / file).write_bytes(content.replace(good, bad, 1))
+    array = tiledb.open_array(uri)
+    where = where and [(column, where[0][1])]
+    with pytest.raises(tiledb.ArrayFormatError, match=message) as told:
+        array.read(["x"] if where else None, where)
+    assert (told.value.file, told.value.field) == (file, column)
+    assert array.read(box={"x": (8, 9)}).num_rows == 2
+
+
 LABEL = Field("v", Datatype.INT8)
 
 

@@ -17,7 +17,7 @@ from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.request import Request
-from pyqbeast.tiledb.read.tile_data import read_as
+from pyqbeast.tiledb.read.tile_data import naming_files, read_as
 
 #: The most unwritten cells, and the most bytes of them, with which the whole domain is read if no box is given.
 _MOST_EMPTY, _MOST_EMPTY_BYTES = 2**22, 2**28
@@ -87,7 +87,8 @@ def read_dense(fragments: Sequence[Fragment], request: Request, box: MBR) -> pa.
     shown = {}
     for field in dict.fromkeys((*columns, *compared)):
         raw = _coordinates(schema, field, box) if field.is_dimension else _cells_of(field, tiles, source)
-        shown[field.name] = present(raw, field)
+        with naming_files(((fragment, np.array([tile])) for fragment, tile in tiles), schema):
+            shown[field.name] = present(raw, field)
     table = pa.table([shown[f.name] for f in columns], names=[f.name for f in columns])
     keep = np.ones(source.size, dtype=bool)
     for predicate in request.predicates:

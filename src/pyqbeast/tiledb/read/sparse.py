@@ -19,7 +19,7 @@ from pyqbeast.tiledb.read.order import last_of_equals, row_major, sort_keys
 from pyqbeast.tiledb.read.predicate import box_mask
 from pyqbeast.tiledb.read.prune import tiles_in_box, tiles_matching
 from pyqbeast.tiledb.read.request import Deletion, Request, empty_table
-from pyqbeast.tiledb.read.tile_data import read_as, read_column, stored_field
+from pyqbeast.tiledb.read.tile_data import naming_files, read_as, read_column, stored_field
 
 Columns = dict[str, pa.Array]
 
@@ -116,7 +116,8 @@ def read_group(fragments: Sequence[Fragment], request: Request, chosen: Selectio
     cells = _joined(parts)
     if unique:
         cells = _newest(cells, request)
-    return _finish(cells.filter(~cells.deleted), request)
+    with naming_files(chosen.items(), request.schema):
+        return _finish(cells.filter(~cells.deleted), request)
 
 
 def _dimension_names(request: Request) -> set[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,8 +14,9 @@ from pyqbeast.tiledb.datatypes import Datatype
 from pyqbeast.tiledb.errors import ArrayFormatError, reading
 from pyqbeast.tiledb.filters.base import ChunkContext, Octets
 from pyqbeast.tiledb.filters.pipeline import FilterPipeline
-from pyqbeast.tiledb.format.column import binary_array, fixed_array
+from pyqbeast.tiledb.format.column import binary_array, fixed_array, present
 from pyqbeast.tiledb.format.field import Field, FileKind
+from pyqbeast.tiledb.format.schema import ArraySchema
 from pyqbeast.tiledb.format.tile import StoredTile
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.fragment_metadata import ColumnFile
@@ -66,6 +70,31 @@ def read_as(fragment: Fragment, current: Field, tiles: Tiles) -> pa.Array:
         return cells
     # A column that takes no nulls any more shows what is stored under them, as in libtiledb.
     return pa.Array.from_buffers(cells.type, len(cells), [None, *cells.buffers()[1:]], 0, cells.offset)
+
+
+@contextmanager
+def naming_files(chosen: Iterable[tuple[Fragment, Tiles]], schema: ArraySchema) -> Iterator[None]:
+    """Says in an error about cells that cannot be shown, such as text that is no UTF-8, which file they are in.
+
+    Cells of many files are shown at once: those of the column are looked at one by one only where that fails.
+    """
+    try:
+        yield
+    except ArrayFormatError as error:
+        field = schema.fields.get(error.field)
+        # Coordinates of a dense array are in no file.
+        if field is not None and not error.file and not (schema.dense and field.is_dimension):
+            for fragment, tiles in chosen:
+                _show(fragment, field, tiles)
+        raise
+
+
+def _show(fragment: Fragment, field: Field, tiles: Tiles) -> None:
+    """Raises ArrayFormatError, with the file, where cells of a fragment cannot be shown."""
+    if field.name in fragment.fields:
+        kind = FileKind.VAR if field.is_var else FileKind.FIXED
+        with reading(fragment.files_of(field.name)[kind].path):
+            present(read_as(fragment, field, tiles), field)
 
 
 def stored_field(fragment: Fragment, column: str, current: Field | None) -> Field:
