@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fsspec
 import numpy as np
 import pytest
 
@@ -36,6 +37,18 @@ def test_metadata(tmp_path):
         with pytest.raises(InvalidInputError, match="key"):
             write_metadata(uri, other)
     assert tiledb.open_array(uri).metadata == expected
+
+
+def test_libtiledb_has_a_folder_for_the_metadata_of_a_new_array(tmp_path):
+    """On disks its versions 2.26 and 2.27 make none before they write there; newer ones do."""
+    uri = tmp_path / "a"
+    small_array(str(uri))
+    assert list((uri / "__meta").iterdir()) == []
+    with oracle.open(str(uri), "w", timestamp=10) as array:
+        array.meta["text"] = "theirs"
+    assert tiledb.open_array(str(uri)).metadata == {"text": "theirs"}
+    small_array(f"memory://{tmp_path.name}/a")
+    assert not fsspec.filesystem("memory").exists(f"/{tmp_path.name}/a/__meta")
 
 
 def test_arrays_in_the_metadata_of_tiledb_py(tmp_path):

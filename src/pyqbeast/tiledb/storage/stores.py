@@ -240,6 +240,12 @@ class Store:
         local = isinstance(self._fs, LocalFileSystem)
         return [folder for folder in folders if local and not Path(self._path(folder)).exists()]
 
+    def make_folder(self, folder: str) -> None:
+        """Make a folder of such a store, if that is possible: nobody but other libraries needs one without files."""
+        if self.missing_folders([folder]):
+            with contextlib.suppress(OSError):
+                Path(self._path(folder)).mkdir(parents=True, exist_ok=True)
+
     def delete_if_empty(self, folder: str) -> None:
         """Delete a folder of such a store, unless something is in it."""
         with contextlib.suppress(OSError):

@@ -18,7 +18,7 @@ from pyqbeast.tiledb.format.schema import ArraySchema, Layout
 from pyqbeast.tiledb.format.schema_rules import check_new_schema
 from pyqbeast.tiledb.read.array import Array
 from pyqbeast.tiledb.read.opening import key_bytes
-from pyqbeast.tiledb.storage.folder import ENUMERATIONS, SCHEMAS
+from pyqbeast.tiledb.storage.folder import ENUMERATIONS, METADATA, SCHEMAS
 from pyqbeast.tiledb.storage.names import EVERYTHING, TimestampedName, time_after
 from pyqbeast.tiledb.storage.stores import open_store
 from pyqbeast.tiledb.write.commit import write_landed
@@ -109,3 +109,5 @@ def store_schema(array: Array) -> None:
     write_landed(
         array.store, f"{SCHEMAS}/{array.schema.name}", tile, "there is an array, still without cells"
     )
+    # libtiledb makes the other folders itself. 2.26 and 2.27 write no metadata on disks where this one is missing.
+    array.store.make_folder(METADATA)
