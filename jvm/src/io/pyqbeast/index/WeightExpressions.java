@@ -3,6 +3,7 @@ package io.pyqbeast.index;
 import io.pyqbeast.format.ColumnNames;
 import io.pyqbeast.format.Constants;
 import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.HashedLayout;
 import io.pyqbeast.spark.ScalaInterop;
 import java.util.HashMap;
 import java.util.List;
@@ -46,8 +47,10 @@ final class WeightExpressions {
     }
   }
 
+  /** Of texts that a collation takes for equal, a constant is only one, and the others have other hashes. */
   private void learn(Expression column, Expression value) {
-    if (column instanceof AttributeReference named && value instanceof Literal constant) {
+    boolean isOnlyValue = HashedLayout.hashesEqualValuesAlike(column.dataType());
+    if (isOnlyValue && column instanceof AttributeReference named && value instanceof Literal constant) {
       constants.put(ColumnNames.key(named.name()), constant);
     }
   }
