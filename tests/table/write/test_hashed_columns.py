@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import functions as F
 
 import pyqbeast
-from pyqbeast import QbeastTable, bridge
+from pyqbeast import QbeastTable, UnsupportedError, bridge
 from pyqbeast.core.format.hashed_layout import COLUMN_ID, PHYSICAL_NAME
+from tests.spark_session import under
 from tests.table.help import BOUNDS, holds, ids, load, rows_2d, save, save_copy
 
 MAPPED = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
@@ -265,38 +266,45 @@ def test_a_table_without_a_record(spark, table_path):
     assert prunes(spark, plain)
 
 
-def test_texts_are_hashed_by_their_bytes_whatever_compares_them(spark, table_path):
-    """A session may let Spark's own hash go by collations, and weights are the same in every session."""
-    session = spark.newSession()
-    # Delta keeps collations out, unless it is told otherwise.
-    session.conf.set("spark.databricks.delta.schema.typeCheck.enabled", "false")
-    # Each two rows have texts that are equal to the collation.
-    in_some_case = "collate(concat(if(id % 2 = 0, 'NAME ', 'name '), floor(id / 2)), 'UTF8_LCASE')"
-    rows = rows_2d(session, 1_000).withColumns({"a": F.expr("floor(id / 2)"), "name": F.expr(in_some_case)})
-    samples = []
-    for written, read in (("true", "false"), ("false", "true")):
-        session.conf.set("spark.sql.legacy.collationAwareHashFunctions", written)
-        save(rows, table_path, "overwrite", columnsToIndex="a", weightColumns="name", cubeSize=250)
-        samples.append(ids(load(session, table_path).sample(0.1)))
-        session.conf.set("spark.sql.legacy.collationAwareHashFunctions", read)
-        samples.append(ids(load(session, table_path).sample(0.1)))
-    holds(session, table_path)
-    session.conf.set("spark.sql.legacy.collationAwareHashFunctions", "false")
-    assert prunes(session, table_path)  # compares the sample with Spark's hash of today as well
-    assert samples == 4 * samples[:1]
-    # Rows of a window that is cut by these texts are not sampled together, and it sees all of them.
-    load(session, table_path).createOrReplaceTempView("in_some_case")
-    pairs = "(SELECT id, count(*) OVER (PARTITION BY a, name) AS rows FROM in_some_case)"
-    sampled = session.sql(f"SELECT * FROM {pairs} TABLESAMPLE (10 PERCENT)").collect()
-    assert sorted(map(tuple, sampled)) == [(each, 2) for each in samples[0]]
-
-
 @pytest.fixture(scope="module")
 def collating(spark):
     """A session whose tables may have texts with a collation: Delta keeps them out, unless it is told otherwise."""
     session = spark.newSession()
     session.conf.set("spark.databricks.delta.schema.typeCheck.enabled", "false")
     return session
+
+
+def test_texts_are_hashed_by_their_bytes_whatever_compares_them(collating, table_path):
+    """A session may let Spark's own hash go by collations, and weights are the same in every session."""
+    # Each two rows have texts that are equal to the collation.
+    in_some_case = "collate(concat(if(id % 2 = 0, 'NAME ', 'name '), floor(id / 2)), 'UTF8_LCASE')"
+    rows = rows_2d(collating, 1_000).withColumns({"a": F.expr("floor(id / 2)"), "name": F.expr(in_some_case)})
+    plain = rows.selectExpr("id", "hash(a, cast(name as string)) AS weight").toArrow().to_pydict()
+    lightest = sorted(i for i, w in zip(*plain.values(), strict=True) if w < int(0.1 * (2**32 - 1) - 2**31))
+    for legacy in ("true", "false"):
+        with under(collating, {"spark.sql.legacy.collationAwareHashFunctions": legacy}):
+            save(rows, table_path, "overwrite", columnsToIndex="a", weightColumns="name", cubeSize=250)
+        assert sorted(pyqbeast.scan(table_path).sample(0.1).to_arrow()["id"].to_pylist()) == lightest
+    holds(collating, table_path)
+
+
+def test_texts_that_a_collation_takes_for_equal_are_not_sampled_by_weight(collating, table_path):
+    """Spark puts one text in the place of another that it holds equal, also into a hash, and their hashes differ."""
+    texts = {"name": "concat(if(id % 2 = 0, 'A', 'a'), 'b')", "title": "'ab'"}
+    rows = collating.range(2_000).withColumns(
+        {n: F.expr(f"collate({t}, 'UTF8_LCASE')") for n, t in texts.items()}
+    )
+    save(rows, table_path, columnsToIndex="id", weightColumns="name", cubeSize=300)
+    table = QbeastTable.for_path(collating, table_path)
+    sampled = table.sample(0.5)
+    every, equal, constant = (
+        ids(each) for each in (sampled, sampled.where("name = title"), sampled.where("name = 'ab'"))
+    )
+    assert every == equal == constant
+    assert 900 < len(every) < 1_100
+    assert "texts that a collation takes for equal" in str(pyqbeast.explain(sampled))
+    with pytest.raises(UnsupportedError, match="texts that a collation takes for equal"):
+        pyqbeast.tolerance(table.df().agg(F.count("*")))
 
 
 def test_the_hash_of_a_text_is_not_the_weight_of_those_that_a_collation_takes_for_equal(

@@ -1,6 +1,8 @@
 package io.pyqbeast.index;
 
 import io.pyqbeast.format.Constants;
+import io.pyqbeast.format.HashedColumns;
+import io.pyqbeast.format.HashedLayout;
 import io.pyqbeast.format.WeightCounts;
 import io.pyqbeast.spark.PerSnapshot;
 import io.pyqbeast.spark.ScalaInterop;
@@ -10,6 +12,7 @@ import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructField;
 
 /**
  * Which weights the rows of a snapshot have, as far as the log tells, and so which weight a fraction of them stands for.
@@ -41,6 +44,11 @@ public final class WeightProfile {
   private final String problem;
 
   private WeightProfile(WeightSums sums, Set<String> notes) {
+    this(sums, notes, null);
+  }
+
+  /** @param unlike why weights cannot be compared in a query, whatever the rows are; null if they can */
+  private WeightProfile(WeightSums sums, Set<String> notes, String unlike) {
     this.sums = sums;
     double recorded = 1 + sums.repeatedRows();
     double unrecorded = Constants.UNRECORDED_KEY_SHARE * sums.rows;
@@ -49,12 +57,30 @@ public final class WeightProfile {
     repeatedKeyRows = Math.max(keyRows, Math.min(sums.rowsOfLargestKeys(), unrecorded));
     isUneven = !areSpreadOverAll(keyRows);
     isChosen = isUneven && (sums.uncounted > 0 || !areSpreadOverAll(repeatedKeyRows));
-    problem = problem(notes);
+    problem = unlike == null ? problem(notes) : unlike;
   }
 
   private static WeightProfile read(Snapshot snapshot) {
+    Metadata table = snapshot.metadata();
     return new WeightProfile(
-        BlockIndex.of(snapshot).sums(), ScalaInterop.map(snapshot.metadata().configuration()).keySet());
+        BlockIndex.of(snapshot).sums(), ScalaInterop.map(table.configuration()).keySet(), unlike(table));
+  }
+
+  /**
+   * Why Spark may not be given a condition on the weights of a table; null if it may. Where a query holds a column equal
+   * to something, Spark puts that in its place, also into a hash, and derives more conditions so. Texts that a collation
+   * takes for equal may have other bytes, and so other hashes.
+   */
+  private static String unlike(Metadata table) {
+    List<String> hashed = HashedColumns.of(table).all();
+    for (StructField column : table.schema().fields()) {
+      if (hashed.contains(column.name()) && !HashedLayout.hashesEqualValuesAlike(column.dataType())) {
+        return "weights are made of " + column.name() + ", which may hold texts that a collation takes for equal and whose"
+            + " hashes differ: write the rows into a table with other columnsToIndex or weightColumns, or with texts of"
+            + " UTF8_BINARY";
+      }
+    }
+    return null;
   }
 
   /**

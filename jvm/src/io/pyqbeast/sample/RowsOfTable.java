@@ -1,6 +1,5 @@
 package io.pyqbeast.sample;
 
-import io.pyqbeast.format.HashedColumns;
 import io.pyqbeast.index.WeightMentions;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
@@ -9,7 +8,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -126,24 +124,8 @@ final class RowsOfTable {
     if (dependent.isEmpty()) {
       return on(plan, new Filter(condition, relation));
     }
-    LogicalPlan kept =
-        columns.stream().allMatch(column -> HashedColumns.hashed(column) == column)
-            ? new Filter(condition, carrying(plan, columns))
-            : marked(condition);
+    LogicalPlan kept = new Filter(condition, carrying(plan, columns));
     return new Project(ScalaInterop.seq(new ArrayList<NamedExpression>(ScalaInterop.list(plan.output()))), kept);
-  }
-
-  /**
-   * The rows that meet a condition, which is computed below windows and looked at above them. Spark moves a filter by the
-   * columns that cut a window below it. Texts that are equal to a collation have hashes of their own, and the window would
-   * lose rows.
-   */
-  private LogicalPlan marked(Expression condition) {
-    Alias mark = LogicalPlans.named(condition, "isSampled");
-    List<NamedExpression> columns = new ArrayList<>(ScalaInterop.list(relation.output()));
-    columns.add(mark);
-    LogicalPlan rows = on(plan, new Project(ScalaInterop.seq(columns), relation));
-    return new Filter((Expression) mark.toAttribute(), carrying(rows, List.of(mark.toAttribute())));
   }
 
   private static LogicalPlan on(LogicalPlan plan, LogicalPlan base) {
