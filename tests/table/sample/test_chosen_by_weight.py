@@ -20,7 +20,7 @@ from pyqbeast.core.format.constants import CHOSEN_BY_WEIGHT, MIXED_BY_WEIGHT
 from pyqbeast.core.format.weight_counts import parse_weights_tag
 from pyqbeast.core.sampling.weight_scale import WeightScale
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
-from tests.table.help import ids_of_each, load, opened, rows_2d, save
+from tests.table.help import ids, ids_of_each, load, opened, rows_2d, save
 from tests.table.relogged import relogged
 from tests.table.sample.conftest import ROWS, lightest
 
@@ -399,3 +399,17 @@ def test_rows_picked_by_low_bits_of_the_weight_fill_all_buckets(spark, whole, ta
     progress = Progress(QueryRows(AggregateQuery(load(spark, table_path).agg(F.avg("a")))))
     progress.read(step_to(progress, 0.4))
     assert (progress.state.sums[0, :, 0] > 0).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "query", ["{sample}", "SELECT explode((SELECT collect_list(id) FROM ({sample}))) AS id"]
+)
+def test_a_sample_reads_the_version_that_its_weight_is_of(spark, faults, tmp_path, weights, query):
+    """A table is overwritten by its light rows when the weight of the half is known and no file has been chosen yet."""
+    path = faults.path(tmp_path / "table")
+    save(rows_2d(spark, 2_000), path, cubeSize=500)
+    half = f"SELECT id FROM qbeast.`{path}` TABLESAMPLE (50 PERCENT)"
+    sample = spark.sql(query.format(sample=half))
+    with faults.held("open", r"_delta_log/0*0\.json$", lambda: ids(sample)) as running:
+        save(rows_2d(spark, 2_000).where(f"{WEIGHT} < -1717986918"), path, "overwrite")
+    assert running.result() == lightest(weights[:2_000], 0.5)

@@ -37,8 +37,8 @@ public final class QbeastExtension extends AbstractFunction1<SparkSessionExtensi
       extensions.injectPostHocResolutionRule(ScalaInterop.function(session -> new TileDBFilters()));
       extensions.injectOptimizerRule(ScalaInterop.function(session -> new TileDBConditions()));
     }
-    extensions.injectOptimizerRule(ScalaInterop.function(SampleRule::new));
-    extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::new));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new SampleRule(session, IndexedScan.ofQuery(session))));
+    extensions.injectPreCBORule(ScalaInterop.function(IndexedScan::ofQuery));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new WholeFiles()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new ParquetConditions()));
     extensions.injectPlannerStrategy(ScalaInterop.function(session -> new MapPartitionsWithExpressions.Strategy()));

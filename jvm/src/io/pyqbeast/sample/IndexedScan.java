@@ -10,14 +10,18 @@ import io.pyqbeast.spark.DeltaScans;
 import io.pyqbeast.spark.LogicalPlans;
 import io.pyqbeast.spark.ScalaInterop;
 import io.pyqbeast.spark.WidenedFloats;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.delta.Snapshot;
@@ -39,8 +43,23 @@ import scala.collection.immutable.Seq;
  * isolation, deletion vectors and data skipping stay as Delta does them.
  */
 public final class IndexedScan extends PrepareDeltaScan {
-  public IndexedScan(SparkSession session) {
+  /** Those of the queries that are being optimized. */
+  private static final Map<QueryPlanningTracker, IndexedScan> OF_QUERIES =
+      Collections.synchronizedMap(new WeakHashMap<>());
+
+  private IndexedScan(SparkSession session) {
     super(session);
+  }
+
+  /**
+   * The rule of the query that this thread optimizes, subqueries included, for which Spark makes all rules anew. It reads one
+   * version of each table, whoever asks for it first.
+   */
+  public static IndexedScan ofQuery(SparkSession session) {
+    Option<QueryPlanningTracker> query = QueryPlanningTracker.get();
+    return query.isEmpty()
+        ? new IndexedScan(session)
+        : OF_QUERIES.computeIfAbsent(query.get(), each -> new IndexedScan(session));
   }
 
   /**
@@ -49,6 +68,18 @@ public final class IndexedScan extends PrepareDeltaScan {
    */
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
+    if (plan instanceof Subquery) {
+      return plan; // it is prepared together with the query that it is part of
+    }
+    try {
+      return prepared(plan);
+    } finally {
+      // Whatever else is optimized on behalf of the same query, as a function of SQL may do, reads versions of its own.
+      OF_QUERIES.values().remove(this);
+    }
+  }
+
+  private LogicalPlan prepared(LogicalPlan plan) {
     return plan instanceof V2WriteCommand write && !plansAgain(write)
         ? plan.withNewChildren(ScalaInterop.seq(List.of(super.apply(write.query()))).toIndexedSeq())
         : super.apply(plan);

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
@@ -40,9 +41,12 @@ public final class SampleRule extends Rule<LogicalPlan> {
   private static final TreeNodeTag<Boolean> LEFT_TO_SPARK = new TreeNodeTag<>("pyqbeast.leftToSpark");
 
   private final SparkSession session;
+  private final IndexedScan scans;
 
-  public SampleRule(SparkSession session) {
+  /** @param scans of the same query: a weight stands for a fraction in one version of a table, which has to be the one read */
+  public SampleRule(SparkSession session, IndexedScan scans) {
     this.session = session;
+    this.scans = scans;
   }
 
   @Override
@@ -78,7 +82,8 @@ public final class SampleRule extends Rule<LogicalPlan> {
       return Optional.empty();
     }
     LogicalRelation relation = rows.get().relation();
-    Snapshot snapshot = LogicalPlans.deltaIndex(relation).orElseThrow().getSnapshot();
+    TahoeLogFileIndex table = LogicalPlans.deltaIndex(relation).orElseThrow();
+    Snapshot snapshot = scans.getDeltaScanGenerator(table).snapshotToScan();
     List<Attribute> hashed = hashedColumns(relation, snapshot);
     boolean isFair =
         !hashed.isEmpty()
