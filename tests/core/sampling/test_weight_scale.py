@@ -35,3 +35,11 @@ def test_steps_over_chosen_keys():
     step = largest_step(files, 300, 1.0, **first)
     assert (step.stop, step.cost, step.fraction) == (501, 100, 0.0501)
     assert largest_step(files, 50, 1.0, **first) is None
+
+
+def test_no_step_ends_before_the_lightest_row():
+    """A file whose rows are deleted lies there, and costs what it did."""
+    files = FileCosts([50, 100, 900], [-500, 0, 501], [-1, 500, 9_999])
+    first = {"start": WEIGHT_MIN, "mergeable": True, "scale": CHOSEN}
+    assert largest_step(files, 60, 1.0, **first) is None
+    assert largest_step(files, 300, 1.0, **first).fraction == 0.0501

@@ -133,7 +133,8 @@ def largest_step(
         mergeable: as for `next_step`; without it a step does not read to the end.
         scale: which weights the table's rows have.
     """
-    stops = scale.stops(files.low, start + 1)
+    # Files may be lighter whose rows have all been deleted. A step that ends before the first row tells nothing.
+    stops = scale.stops(files.low, max(start, scale.start) + 1)
     cost = _cost_below(files, start, stops)
     fits = np.flatnonzero((cost > 0) & (cost <= most) & ((stops < WEIGHT_END) | mergeable))
     if not len(fits):
