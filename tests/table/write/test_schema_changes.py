@@ -112,6 +112,26 @@ def test_one_of_the_weight_columns_may_get_a_type_that_cannot_be_indexed(spark, 
     assert [revision.id for revision in samples_exactly(spark, table_path).revisions()] == [0, 1, 2]
 
 
+def test_a_text_may_get_longer(spark, tmp_path):
+    """Whatever it is hashed or indexed for: its values in files are the same. So may a struct get such a field."""
+    place = f"'{tmp_path / 'texts'}'"
+    spark.sql(
+        "CREATE TABLE texts (id BIGINT, short VARCHAR(5), s STRUCT<x: INT>) "
+        f"USING qbeast OPTIONS (columnsToIndex = 'id,short', weightColumns = 's') LOCATION {place}"
+    )
+    try:
+        spark.sql("INSERT INTO texts SELECT id, 'short', named_struct('x', 1) FROM range(50)")
+        spark.sql("ALTER TABLE texts ALTER COLUMN short TYPE VARCHAR(20)")
+        spark.sql("ALTER TABLE texts ADD COLUMNS (s.y VARCHAR(5))")
+        spark.sql(
+            "INSERT INTO texts SELECT id, 'no more short', named_struct('x', 1, 'y', 'y') FROM range(50, 99)"
+        )
+        holds(spark, str(tmp_path / "texts"))
+        assert ids(spark.table("texts")) == [*range(99)]
+    finally:
+        spark.sql("DROP TABLE texts")
+
+
 def days_and_times(spark, path):
     """A table that is indexed by a day and would be widened by what is left in the view `times`."""
     days = rows_2d(spark, 10).withColumn("day", F.expr("date'2024-01-01' + cast(id as int)"))

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
@@ -135,7 +136,8 @@ public record Alteration(SparkSession session, Identifier name, IndexedTable tab
 
   /** @param type of a column, or of a field in it */
   private void checkType(String column, DataType type) {
-    HashedTypes.problem(table.hashedColumns(), name.toString(), column, type)
+    DataType stored = CharVarcharUtils$.MODULE$.replaceCharVarcharWithString(type); // these are texts
+    HashedTypes.problem(table.hashedColumns(), name.toString(), column, stored)
         .ifPresent(
             problem -> {
               throw new Refusal(problem);
