@@ -174,6 +174,8 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         assert [frame.first()[0] for frame in frames] == [here] * 4
         assert spark.sql(questions[0]).first()[0] == there
         spark.sql(f"CREATE TEMP VIEW made_there AS {questions[0]}")
+        spark.sql(f"CREATE TEMP VIEW named_there AS {questions[1]}")
+        assert spark.table("named_there").first()[0] == there
         assert [spark.table(f"{view}{n}").first()[0] for view in views for n in range(2)] == (
             [here] * 2 * len(views)
         )
@@ -185,13 +187,16 @@ def test_names_stand_for_what_they_named_when_the_query_was_analysed(spark, tabl
         spark.sql("DROP DATABASE other CASCADE")
         spark.sql("DROP VIEW src")
         spark.table(f"default.{NAME}").createOrReplaceTempView("src")
+        assert spark.table("made_there").first()[0] == here
+        spark.catalog.dropTempView(NAME)
         # What the reader's database has of the name is another table.
-        with pytest.raises(Exception, match=r"SCHEMA_NOT_FOUND.*`other`"):
-            spark.table("made_there").first()
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+            spark.table("named_there").first()
     finally:
         spark.sql("USE default")
-        spark.sql(f"DROP VIEW IF EXISTS {NAME}")
+        spark.catalog.dropTempView(NAME)
         spark.sql("DROP VIEW IF EXISTS made_there")
+        spark.sql("DROP VIEW IF EXISTS named_there")
         for number in range(2):
             for view in views:
                 spark.sql(f"DROP VIEW {view}{number}")

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
+import scala.runtime.BoxedUnit;
 
 /** The session in which a text inside the query that is being analyzed finds its tables. */
 public final class NamingSession {
@@ -29,10 +30,17 @@ public final class NamingSession {
     if (isKept) {
       copy.sessionState().catalog().clearTempTables();
     }
-    // Where the database has gone this fails: in the reader's own, a name may be that of another table.
     CatalogManager names = copy.sessionState().catalogManager();
     names.setCurrentCatalog(ofView.get(0));
-    names.setCurrentNamespace(ofView.subList(1, ofView.size()).toArray(String[]::new));
+    List<String> database = ofView.subList(1, ofView.size());
+    if (ofView.get(0).equals(CatalogManager.SESSION_CATALOG_NAME()) && database.size() == 1) {
+      // A database that has gone has no tables, while full names and those of temporary views mean what they did.
+      copy.sessionState()
+          .catalog()
+          .setCurrentDatabaseWithNameCheck(database.get(0), ScalaInterop.function(each -> BoxedUnit.UNIT));
+    } else {
+      names.setCurrentNamespace(database.toArray(String[]::new));
+    }
     return copy;
   }
 
