@@ -57,9 +57,12 @@ public final class IndexedScan extends PrepareDeltaScan {
    */
   public static IndexedScan ofQuery(SparkSession session) {
     Option<QueryPlanningTracker> query = QueryPlanningTracker.get();
-    return query.isEmpty()
-        ? new IndexedScan(session)
-        : OF_QUERIES.computeIfAbsent(query.get(), each -> new IndexedScan(session));
+    if (query.isEmpty()) {
+      return new IndexedScan(session);
+    }
+    IndexedScan known = OF_QUERIES.computeIfAbsent(query.get(), each -> new IndexedScan(session));
+    // Amid a query, another session may optimize one of its own.
+    return known.spark() == session ? known : new IndexedScan(session);
   }
 
   /**
@@ -69,7 +72,7 @@ public final class IndexedScan extends PrepareDeltaScan {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     if (plan instanceof Subquery) {
-      return plan; // it is prepared together with the query that it is part of
+      return super.apply(plan); // it is prepared together with the query that it is part of
     }
     try {
       return prepared(plan);
