@@ -22,7 +22,15 @@ from pyqbeast.core.errors import (
 from pyqbeast.polars import scan_table
 from pyqbeast.scanning.row_weights import row_weights
 from tests.deletion_vectors.tables import PROTOCOL, commit
-from tests.scanning.tables import NUMBERS, by_weight, fields_of, indexed_add, indexed_table, metadata
+from tests.scanning.tables import (
+    NUMBERS,
+    adds_by_weight,
+    by_weight,
+    fields_of,
+    indexed_add,
+    indexed_table,
+    metadata,
+)
 
 
 def test_a_path_in_the_log_that_no_file_can_have(tmp_path):
@@ -180,3 +188,16 @@ def test_no_estimate_of_rows_that_are_picked_by_what_samples_them(tmp_path, kind
             asked()
         assert asked(exact=True).exact
     assert scan.where("other < 1000").tolerance(counted, error=0.5).table["n"][0].as_py() > 0
+
+
+@pytest.mark.parametrize(
+    "statistics", ['{"numRecords":100,"minVal', '{"numRecords":100,"minValues":{"id":-Infinity}}']
+)
+def test_statistics_that_cannot_be_read_stop_no_estimate(tmp_path, statistics):
+    rows = pa.table({"id": range(2_000)})
+    adds = adds_by_weight(tmp_path, rows, 20)
+    for entry in adds:
+        entry["add"]["stats"] = statistics
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), *adds)
+    mean = pyqbeast.scan(tmp_path).tolerance({"mean": ("id", "avg")}, error=0.5)
+    assert mean.table["mean"].to_pylist() == [999.5]

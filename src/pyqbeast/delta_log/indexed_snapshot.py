@@ -175,7 +175,7 @@ class IndexedSnapshot:
         return None
 
     def copies_of_weight(self, columns: Collection[str]) -> list[str]:
-        """Those of some columns, by the table's names, that seem to store the weight. Raises as `copies_of_weight`."""
+        """Those of some columns, by the table's names, that seem to store the weight."""
         integral = {
             field["name"] for field in self.snapshot.metadata.fields if field["type"] in ("integer", "long")
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
 from pyqbeast.core.format.file_tags import recorded_weight, weight_bounds
 from pyqbeast.core.format.logged_file import LoggedFile
@@ -23,8 +24,7 @@ def copies_of_weight(files: Iterable[tuple[LoggedFile, str | None]], names: Coll
         files: each with its statistics, as JSON.
         names: what statistics call the columns, all of INT or BIGINT.
 
-    Raises:
-        FormatError: statistics cannot be read.
+    Statistics that cannot be read tell of none.
     """
     copies, is_seen = set(names), False
     for file, statistics in files:
@@ -36,7 +36,7 @@ def copies_of_weight(files: Iterable[tuple[LoggedFile, str | None]], names: Coll
         ):
             continue
         is_seen = True
-        told = read_json(statistics, f"the statistics of file {file.path}")
+        told = _told(statistics)
         lows, highs = (_part(told, part) for part in (MIN_VALUES, MAX_VALUES))
         lightest, heaviest = _lightest_row(file), recorded_weight(file.tags, file.blocks)
         copies = {
@@ -45,6 +45,13 @@ def copies_of_weight(files: Iterable[tuple[LoggedFile, str | None]], names: Coll
             if _is(lows.get(name), lightest) and (heaviest is None or _is(highs.get(name), heaviest))
         }
     return copies if is_seen else set()
+
+
+def _told(statistics: str) -> Any:  # noqa: ANN401 (any JSON value)
+    try:
+        return read_json(statistics, "statistics")
+    except FormatError:
+        return None
 
 
 def _part(told: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 (any JSON value)
