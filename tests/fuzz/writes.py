@@ -162,7 +162,7 @@ def delete_rows(pair: Pair, rng: random.Random) -> Operation:
         rows = sorted(tuple(row) for row in pair.ours.read().selectExpr(*asked).collect())
         if rows:
             file = random.Random(salt).choice(rows)[0]
-            chosen = [(i, k) for f, i, k in rows if f == file and (k + salt) % 3 == 0]
+            chosen = [(i, k) for f, i, k in rows if f == file and k is not None and (k + salt) % 3 == 0]
             # The twin is asked too where this is refused, as by a table that only takes appends.
             doomed.extend(k for _, k in chosen)
             pair.table.delete_rows(file, [i for i, _ in chosen])
