@@ -179,7 +179,8 @@ class IndexedSnapshot:
         integral = {
             field["name"] for field in self.snapshot.metadata.fields if field["type"] in ("integer", "long")
         }
-        named = {name: self.names_in_statistics.get(name) for name in columns if name in integral}
+        stored_names = self.names_in_statistics
+        named = {name: stored_names[name] for name in columns if name in integral}
         files = zip(self.files, (file.statistics for file in self.snapshot.files), strict=True)
         copies = copies_of_weight(files, {*filter(None, named.values())})
         return [name for name, stored in named.items() if stored in copies]

@@ -381,13 +381,6 @@ class Scan:
         hashed = None if exact else index.revision().hashed_columns
         request = Request.of(aggregates, by, self._rows.readable_schema, hashed)
         kept = Kept.of(request, having, order_by, limit)
-        if not exact:
-            of_predicate = self._rows.predicate.columns if self._rows.predicate else ()
-            if copies := index.copies_of_weight({*request.columns, *of_predicate}):
-                raise NoSampleError(
-                    f"the rows cannot be estimated: column {copies[0]!r} stores the hash by which rows are sampled; "
-                    "pass exact=True"
-                )
         rows = ScanRows(self._rows, request, by_weight=not exact)
         if exact:
             goal, most = None, Limit()

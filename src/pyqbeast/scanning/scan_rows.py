@@ -26,6 +26,7 @@ from pyqbeast.approximate.estimate import (
     value_span,
 )
 from pyqbeast.approximate.estimate.formulas import SPREADS
+from pyqbeast.approximate.estimate.outcome import NoSampleError
 from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
@@ -73,13 +74,19 @@ class ScanRows:
             by_weight: whether they have weights; without them only `read_all` may be called.
 
         Raises:
-            UnsupportedError: the request tells texts apart that are compared by a collation.
+            UnsupportedError: the request tells texts apart that are compared by a collation, or, by weight, names a
+                column that stores the weight.
         """
         told_apart = {*request.groups, *request.distinct.values()}
         scanned.refuse_collations(told_apart, "pyqbeast.tolerance groups and counts them on Spark")
         self._index, self._predicate, self._request = scanned.index, scanned.predicate, request
         self._hashed = scanned.weighed_names if by_weight else []
         of_predicate = sorted(self._predicate.columns) if self._predicate else []
+        if by_weight and (copies := self._index.copies_of_weight({*request.columns, *of_predicate})):
+            raise NoSampleError(
+                f"the rows cannot be estimated: column {copies[0]!r} stores the hash by which rows are sampled; "
+                "pass exact=True"
+            )
         self._data = scanned.data_with([*request.columns, *of_predicate, *self._hashed])
         opened = scanned.opened()
         self._chosen = [file for file in self._index.files if file.path in opened]

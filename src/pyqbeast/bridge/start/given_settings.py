@@ -94,16 +94,15 @@ def submitted(arguments: str) -> dict[str, str]:
     words = [part for word in _split(arguments) for part in _parts(word)]
     pairs = list(itertools.pairwise(words))
     named = [file for word, file in pairs if word == "--properties-file"]
-    defaults = properties(configuration_folder() / "spark-defaults.conf")
-    of_file = properties(Path(named[-1])) if named else {}
     has_defaults = not named or "--load-spark-defaults" in words
+    files = [configuration_folder() / "spark-defaults.conf"] if has_defaults else []
+    files += map(Path, named[-1:])
     settings = (each.partition("=") for word, each in pairs if word in ("--conf", "-c"))
     short = {_SHORT[word]: each for word, each in pairs if word in _SHORT}
     from_environment = {"spark.master": os.environ["MASTER"]} if os.environ.get("MASTER") else {}
     return (
         from_environment
-        | (defaults if has_defaults else {})
-        | of_file
+        | {key: value for file in files for key, value in properties(file).items()}
         | {key.strip(): value.strip() for key, _, value in settings}
         | short
     )

@@ -302,6 +302,11 @@ def _checked(cube: str, dimensions: int, low: int, high: int, count: int, *, rep
     return Block(CubeId.from_string(cube, dimensions), low, high, count, replicated)
 
 
+def blocks_with_rows(blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks of a file that tell of its rows: not those without any, which close gaps in the tree."""
+    return [block for block in blocks if block.element_count] or blocks
+
+
 def weight_bounds(tags: Mapping[str, str], blocks: Sequence[Block]) -> tuple[int, int]:
     """The smallest and the largest weight that a row of a file with these blocks can have.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyqbeast.core.format.cube import CubeId
-from pyqbeast.core.format.file_tags import Block, has_copies, is_copy
+from pyqbeast.core.format.file_tags import Block, blocks_with_rows, has_copies, is_copy
 from pyqbeast.core.otree.file_layout import FILE_ROWS
 from pyqbeast.core.otree.invariants import broken_rules
 from pyqbeast.core.otree.status import CubeStatus
@@ -32,9 +32,8 @@ class StoredFile:
 
     @property
     def lightest(self) -> int:
-        """The smallest weight of its rows. Blocks without rows say nothing of them."""
-        with_rows = [block for block in self.blocks if block.element_count] or self.blocks
-        return min(block.min_weight for block in with_rows)
+        """The smallest weight of its rows."""
+        return min(block.min_weight for block in blocks_with_rows(self.blocks))
 
     @property
     def heaviest(self) -> int:

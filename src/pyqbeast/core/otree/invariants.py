@@ -18,7 +18,7 @@ from pyqbeast.core.format.constants import (
 )
 from pyqbeast.core.format.cube import CubeId
 from pyqbeast.core.format.file_parts import parse_parts_tag
-from pyqbeast.core.format.file_tags import Block, recorded_weight
+from pyqbeast.core.format.file_tags import Block, blocks_with_rows, recorded_weight
 from pyqbeast.core.format.key_frequency import parse_key_frequency
 from pyqbeast.core.format.names import column_named
 from pyqbeast.core.format.stored_text import shown
@@ -100,8 +100,7 @@ def blocks_of_rows(tags: Mapping[str, str], blocks: Sequence[Block]) -> Sequence
     They made files of one block, beside which a repair may put blocks without rows. A writer who has recorded the
     heaviest row keeps to the weights of its blocks.
     """
-    of_rows = [block for block in blocks if block.element_count] or blocks
-    if len(of_rows) > 1 or TAG_MAX_ROW_WEIGHT in tags:
+    if len(blocks_with_rows(blocks)) > 1 or TAG_MAX_ROW_WEIGHT in tags:
         return blocks
     return [
         block._replace(max_weight=WEIGHT_MAX) if block.element_count or len(blocks) == 1 else block

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.constants import WEIGHT_MAX, WEIGHT_MIN
-from pyqbeast.core.format.file_tags import recorded_weight, weight_bounds
+from pyqbeast.core.format.file_tags import blocks_with_rows, recorded_weight, weight_bounds
 from pyqbeast.core.format.logged_file import LoggedFile
 from pyqbeast.core.format.statistics_keys import MAX_VALUES, MIN_VALUES
 from pyqbeast.core.format.stored_text import read_json
@@ -38,7 +38,8 @@ def copies_of_weight(files: Iterable[tuple[LoggedFile, str | None]], names: Coll
         is_seen = True
         told = _told(statistics)
         lows, highs = (_part(told, part) for part in (MIN_VALUES, MAX_VALUES))
-        lightest, heaviest = _lightest_row(file), recorded_weight(file.tags, file.blocks)
+        lightest = min(block.min_weight for block in blocks_with_rows(file.blocks))
+        heaviest = recorded_weight(file.tags, file.blocks)
         copies = {
             name
             for name in copies
@@ -57,12 +58,6 @@ def _told(statistics: str) -> Any:  # noqa: ANN401 (any JSON value)
 def _part(told: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 (any JSON value)
     part = told.get(name) if isinstance(told, dict) else None
     return part if isinstance(part, dict) else {}
-
-
-def _lightest_row(file: LoggedFile) -> int:
-    """Blocks without rows, which close gaps in the tree, say nothing of them."""
-    with_rows = [block.min_weight for block in file.blocks if block.element_count]
-    return min(with_rows or [block.min_weight for block in file.blocks])
 
 
 def _is(value: object, weight: int) -> bool:
