@@ -43,11 +43,17 @@ def test_truth_values_that_nobody_wrote_are_false(tmp_path):
         (Datatype.BOOL, b"\1\0", [True, False]),
         (Datatype.INT16, b"", [-(2**15)]),
         (Datatype.STRING_UTF8, b"", ""),
+        (Datatype.STRING_UTF16, b"", b""),
+        (Datatype.STRING_UCS2, b"", b""),
+        (Datatype.STRING_UTF32, b"", b""),
+        (Datatype.STRING_UCS4, b"", b""),
+        (Datatype.STRING_UTF16, "-".encode("utf-16-le"), "-".encode("utf-16-le")),
         (Datatype.BLOB, b"", b""),
+        (Datatype.CHAR, b"", b"\x80"),
     ],
 )
 def test_cells_that_vary_in_length(tmp_path, datatype, fill, cell):
-    """One NUL stands for nothing in texts and bytes only; in numbers it is one of them."""
+    """One NUL, of whatever size, stands for nothing in texts and bytes only; in numbers it is one of them."""
     uri = str(tmp_path / "a")
     create_array(uri, _dense(attribute("b", datatype, cell_val_num=VAR_NUM, fill=fill)))
     assert tiledb.open_array(uri).read()["b"].to_pylist() == [cell] * 4

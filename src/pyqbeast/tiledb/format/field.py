@@ -125,9 +125,11 @@ class Field:
 
     @property
     def fill_bytes(self) -> bytes:
-        """The fill value of one cell. The default of text and bytes, one NUL, stands for nothing."""
+        """The fill value of one cell. The default of text and bytes, one NUL (in wide text of its size), is nothing."""
         if self.is_var:
-            is_nothing = self.fill == b"\0" and (self.datatype.is_text or self.datatype.is_bytes)
+            is_nothing = self.fill == bytes(self.datatype.size) and (
+                self.datatype.is_text or self.datatype.is_bytes
+            )
             return b"" if is_nothing else self.fill
         return (
             self.fill if len(self.fill) == self.cell_size else default_fill(self.datatype) * self.cell_val_num
