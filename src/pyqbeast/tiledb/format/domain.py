@@ -28,11 +28,20 @@ class Range1D:
         """Whether a coordinate may lie in both."""
         return bool(self.low <= other.high and other.low <= self.high)
 
-    def intersection(self, other: Range1D) -> Range1D | None:
-        """The common part, `None` where there is none. An end that is `None` is open."""
+    def narrowed(self, other: Range1D) -> Range1D:
+        """The common part; where there is none, its ends are turned. An end that is `None` is open."""
         low = max((low for low in (self.low, other.low) if low is not None), default=None)
         high = min((high for high in (self.high, other.high) if high is not None), default=None)
-        return Range1D(low, high) if low is None or high is None or low <= high else None
+        return Range1D(low, high)
+
+    def intersection(self, other: Range1D) -> Range1D | None:
+        """The common part, `None` where there is none. An end that is `None` is open."""
+        part = self.narrowed(other)
+        return part if part.low is None or part.high is None or part.low <= part.high else None
+
+    def holds(self, other: Range1D) -> bool:
+        """Whether all of the other lies in it. None of the ends is open; one that is no number lies nowhere."""
+        return bool(self.low <= other.low and other.high <= self.high)
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,14 @@ class MBR:
     def everywhere(cls, dimensions: int) -> MBR:
         """All points: each end of so many dimensions is open."""
         return cls((Range1D(None, None),) * dimensions)
+
+    def narrowed(self, other: MBR) -> MBR:
+        """The common part; nothing lies in it where ends are turned. Ends that are `None` are open."""
+        return MBR(tuple(a.narrowed(b) for a, b in zip(self.ranges, other.ranges, strict=True)))
+
+    def holds(self, other: MBR) -> bool:
+        """Whether all of the other lies in it. None of the ends is open."""
+        return all(a.holds(b) for a, b in zip(self.ranges, other.ranges, strict=True))
 
     def intersection(self, other: MBR) -> MBR | None:
         """The common part, `None` where there is none. Ends that are `None` are open."""

@@ -197,8 +197,19 @@ class Array:
         schema = self.schema
         fields = tuple(schema.select(columns))
         predicates = tuple(parse_where(where, schema))
-        limits = box_of(predicates, schema, parse_box(box, schema))
+        limits = self._in_use(box_of(predicates, schema, parse_box(box, schema)))
         return Request(schema, fields, predicates, limits, self.window, self.deletions)
+
+    def _in_use(self, box: MBR | None) -> MBR | None:
+        """The part of a box in which a sparse array shows cells: its current domain, where cells lie outside of it."""
+        current = None if self.schema.dense else self.schema.current_domain
+        if current is None:
+            return box
+        domains = [f.footer.non_empty_domain for f in self.fragments]
+        # A box costs the reading of coordinates, and cells outside are rare: they are older than the current domain.
+        if all(domain is None or current.holds(domain) for domain in domains):
+            return box
+        return current if box is None else current.narrowed(box)
 
     def read(
         self,

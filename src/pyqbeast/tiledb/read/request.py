@@ -37,7 +37,7 @@ class Request:
         schema: the array's schema.
         columns: the columns wanted.
         predicates: what cells must satisfy.
-        box: where cells must lie, `None` for anywhere.
+        box: where cells must lie, `None` for anywhere; nothing lies between ends that are turned.
         window: the span of time looked at.
         deletions: the delete conditions in it.
         hints: predicates that tiles are chosen by, and cells are not.
