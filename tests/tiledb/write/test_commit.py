@@ -146,6 +146,31 @@ def test_cells_are_replaced_in_one_commit(tmp_path):
     assert same_as_oracle(uri, "x", timestamp=20)["v"] == [0] * 40
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_what_libtiledb_consolidates_after_a_commit_of_many(tmp_path, replaced):
+    """Its commits, after a later write of one fragment and never where a delete lies in the file; fragments always."""
+    uri = str(tmp_path / "a")
+    small_array(uri)
+    write_array(uri, forty_cells(0), timestamp=10)
+    array = tiledb.open_array(uri)
+    staged = [stage_fragment(array, forty_cells(k), 30) for k in (3, 6)]
+    if replaced:
+        replace_cells(array, staged, 29)
+    else:
+        commit_fragments(array.store, staged)
+    with pytest.raises(oracle.TileDBError, match="start timestamp cannot be after end timestamp"):
+        consolidate(uri, "commits")
+    write_array(uri, forty_cells(9), timestamp=40)
+    if replaced:
+        with pytest.raises(oracle.TileDBError, match=r"Cannot get file size of .*\.del"):
+            consolidate(uri, "commits")
+    else:
+        consolidate(uri, "commits")
+    consolidate(uri)
+    oracle.vacuum(uri)
+    assert len(same_as_oracle(uri, "x")["x"]) == (120 if replaced else 160)
+
+
 def test_duplicates_are_refused_or_kept(tmp_path):
     twice = pa.concat_tables([forty_cells(0), forty_cells(1)])
     small_array(str(tmp_path / "unique"))
