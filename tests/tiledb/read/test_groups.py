@@ -10,7 +10,8 @@ import pytest
 from pyqbeast import tiledb
 from pyqbeast.tiledb import ArraySchema, Datatype, attribute, create_array, dimension, write_array
 from pyqbeast.tiledb.format.domain import MBR, MBRs
-from pyqbeast.tiledb.read.fragment_metadata import FragmentMetadata
+from pyqbeast.tiledb.read.fragment_metadata import METADATA_FILE, FragmentMetadata
+from pyqbeast.tiledb.storage.stores import Store
 
 
 def _array(uri, spans, first):
@@ -68,6 +69,21 @@ def test_fragments_that_a_box_misses_are_not_opened(tmp_path, monkeypatch):
     assert array.read(box={"k": (100, 112)})["v"].to_pylist() == [11, 11, 12]
     assert set(opened) == {11, 12}
     assert len(array.groups(array.request(None, None, {"k": (100, None)}).box)) == 20
+
+
+def test_domains_of_floats_are_believed_without_another_request(tmp_path, monkeypatch):
+    """What tells that no coordinate is NaN comes along with the footers."""
+    array = _array(str(tmp_path / "a"), [(10 * i, 10 * i + 5, 0, 1) for i in range(5)], "number")
+    asked, original = [], Store.read
+
+    def counted(store, path, *args):
+        asked.append(path.endswith(METADATA_FILE))
+        return original(store, path, *args)
+
+    monkeypatch.setattr(Store, "read", counted)
+    assert len(array.groups()) == 5
+    assert len(array.groups(array.request(None, None, {"x": (5.0, 6.0)}).box)) == 0
+    assert sum(asked) == 5
 
 
 @pytest.mark.slow

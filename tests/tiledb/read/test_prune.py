@@ -139,24 +139,6 @@ def test_hard_cases_lose_nothing(tmp_path, column, values, where):
     assert array.read(where=[where])["x"].equals(expected["x"])
 
 
-@pytest.mark.parametrize("second", [[1.0, 2.0, np.nan, 3.0, 4.0], [np.nan, 4.0, 3.0, 2.0, 1.0]])
-def test_cells_are_overwritten_beside_a_coordinate_that_is_no_number(tmp_path, second):
-    """libtiledb takes a NaN for one, and the rectangles and domains around it have NaN for their ends."""
-    x = oracle.Dim("x", domain=(-1e9, 1e9), tile=1e9, dtype=np.float64)
-    value = oracle.Attr("v", dtype=np.int64)
-    for number in range(4):
-        # libtiledb's domain is sometimes NaN and sometimes not.
-        uri = str(tmp_path / f"a{number}")
-        oracle.Array.create(uri, oracle.ArraySchema(oracle.Domain(x), [value], sparse=True, capacity=2))
-        for timestamp, points in enumerate(([1.0, 2.0, 3.0, 4.0], second), 1):
-            with oracle.open(uri, "w", timestamp=timestamp) as array:
-                array[np.array(points)] = {"v": np.full(len(points), timestamp)}
-        array = tiledb.open_array(uri)
-        assert array.read(where=[("v", "==", 1)]).num_rows == 0
-        assert array.read(box={"x": (1.0, 4.0)})["v"].to_pylist() == [2] * 4
-        assert sorted(x for x in array.read()["x"].to_pylist() if x == x) == [1.0, 2.0, 3.0, 4.0]
-
-
 def test_values_under_former_nulls_are_found(tmp_path):
     """A column that takes no nulls any more shows what is stored under them, which its least values leave out."""
     uri = str(tmp_path / "a")

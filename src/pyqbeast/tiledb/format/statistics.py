@@ -73,6 +73,15 @@ def has_sum(field: Field) -> bool:
     return field.cell_val_num == 1 and not (kind.is_text or (kind.is_bytes and kind is not Datatype.CHAR))
 
 
+def are_of_numbers(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which sums of floats tell that all that was added are numbers.
+
+    A NaN makes its sum one. One that is infinite or too large tells nothing, as adding stops there.
+    """
+    told: npt.NDArray[np.bool_] = np.isfinite(sums) & (np.abs(sums) < _LARGEST)
+    return told
+
+
 def _valid(tile: pa.Array) -> pa.Array:
     return tile.drop_null() if tile.null_count else tile
 

@@ -32,8 +32,8 @@ from pyqbeast.tiledb.storage.stores import Store
 
 METADATA_FILE = "__fragment_metadata.tdb"
 
-#: Bytes that are fetched from the end of the file for the footer. The rest of a longer footer is fetched
-#: afterwards.
+#: Bytes that are fetched from the end of the file for the footer, and often have the fragment's statistics before it. A
+#: longer footer is fetched afterwards.
 _TAIL = 2048
 
 #: Up to so many bytes of sections are fetched at once, whichever of them is asked for first, and kept. Elsewhere that
@@ -109,20 +109,27 @@ class FragmentMetadata:
         return footer
 
     @property
-    @once
     def _raw_footer(self) -> tuple[bytes, int]:
         """The footer's bytes, and where they begin."""
+        tail, held_from, start = self._tail
+        return tail[start - held_from : -LENGTH_SIZE], start
+
+    @property
+    @once
+    def _tail(self) -> tuple[bytes, int, int]:
+        """The last bytes of the file, where they begin, and where the footer does."""
         file = self.metadata_path
         size = self.store.size(file)
         if size is None:
             raise ArrayFormatError("the file is missing", file=file)
-        tail = self.store.read(file, max(size - _TAIL, 0), size)
+        held_from = max(size - _TAIL, 0)
+        tail = self.store.read(file, held_from, size)
         start = size - LENGTH_SIZE - footer_length(tail, file)
         if start < 0:
             raise ArrayFormatError("the footer is longer than the file", file=file, field="footer length")
-        if size - start > len(tail):
-            tail = self.store.read(file, start, size)
-        return tail[len(tail) - (size - start) : -LENGTH_SIZE], start
+        if start < held_from:
+            tail, held_from = self.store.read(file, start, size), start
+        return tail, held_from, start
 
     @property
     @once
@@ -180,17 +187,20 @@ class FragmentMetadata:
 
     def section(self, offset: int, label: str) -> GenericTile:
         """The generic tile at this offset of the metadata file."""
-        offsets, end = self.footer.offsets, self._raw_footer[1]
-        after = next((o for o in offsets if o > offset), end)
-        held = self._section_bytes
-        data = self.store.read(self.metadata_path, offset, after) if held is None else held[offset:after]
+        tail, held_from, end = self._tail
+        after = next((o for o in self.footer.offsets if o > offset), end)
+        if offset >= held_from:
+            data = tail[offset - held_from : after - held_from]
+        else:
+            held = self._section_bytes
+            data = self.store.read(self.metadata_path, offset, after) if held is None else held[offset:after]
         return GenericTile.parse(data, self.metadata_path, label, self._key)
 
     @property
     @once
     def _section_bytes(self) -> bytes | None:
         """The bytes of all sections, `None` where they are too many to be fetched at once."""
-        end = self._raw_footer[1]
+        end = self._tail[2]
         return self.store.read(self.metadata_path, 0, end) if end <= _FETCHED_WHOLE else None
 
     def _slot_section(self, kind: str, column: str, parse: Callable[[bytes, str], Section]) -> Section | None:

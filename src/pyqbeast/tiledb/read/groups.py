@@ -1,14 +1,16 @@
 """Fragments in groups, so that only those of one group may overwrite each other's cells.
 
-Only footers are read for that.
+Only footers are read for that, and of dimensions of floats the fragments' statistics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
+from pyqbeast.tiledb.format.column import Mask
 from pyqbeast.tiledb.format.domain import MBR, MBRs
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.read.fragment import Fragment, as_read
@@ -19,7 +21,10 @@ def those_in(fragments: Sequence[Fragment], box: MBR | None, dimensions: Sequenc
     with_cells = _with_cells(fragments)
     if box is None or not with_cells:
         return list(fragments)
-    meets = _domains(with_cells, dimensions).intersects(box)
+    # In a dimension in which the box is open it does not matter what the domains are.
+    sides = zip(dimensions, box.ranges, strict=True)
+    bounded = {d.name for d, side in sides if side.low is not None or side.high is not None}
+    meets = _domains(with_cells, dimensions, bounded).intersects(box)
     outside = {fragment for fragment, met in zip(with_cells, meets, strict=True) if not met}
     return [fragment for fragment in fragments if fragment not in outside]
 
@@ -30,7 +35,9 @@ def overlapping(fragments: Sequence[Fragment], dimensions: Sequence[Field]) -> l
     A fragment is compared only with those that begin, in the first dimension, after it begins and before it ends.
     """
     with_cells = _with_cells(fragments)
-    labels = _labels(_domains(with_cells, dimensions)) if with_cells else []
+    # A fragment alone overlaps no other, whatever its domain is.
+    compared = {d.name for d in dimensions} if len(with_cells) > 1 else set()
+    labels = _labels(_domains(with_cells, dimensions, compared)) if with_cells else []
     label_of = dict(zip(with_cells, labels, strict=True))
     groups: dict[object, list[Fragment]] = {}
     for fragment in fragments:
@@ -42,9 +49,15 @@ def _with_cells(fragments: Sequence[Fragment]) -> list[Fragment]:
     return [fragment for fragment in fragments if fragment.footer.non_empty_domain is not None]
 
 
-def _domains(fragments: Sequence[Fragment], dimensions: Sequence[Field]) -> MBRs:
+def _domains(fragments: Sequence[Fragment], dimensions: Sequence[Field], compared: AbstractSet[str]) -> MBRs:
+    """The rectangles around the fragments' cells as these are read, in the dimensions that are compared."""
+
+    def told(dimension: Field) -> Mask:
+        told_of = [dimension.name not in compared or f.has_numbers_alone(dimension) for f in fragments]
+        return np.array(told_of, dtype=bool)
+
     domains = [f.footer.non_empty_domain for f in fragments]
-    return as_read(MBRs.of([domain for domain in domains if domain is not None], dimensions), dimensions)
+    return as_read(MBRs.of([d for d in domains if d is not None], dimensions), dimensions, told)
 
 
 def _labels(boxes: MBRs) -> list[int]:

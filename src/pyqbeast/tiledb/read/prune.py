@@ -5,6 +5,7 @@ Not every stored statistic can be trusted. What is used, and why the rest is not
 - floats: only where the tile's sum is finite and below the largest float, because a NaN in the tile makes
   least and greatest values wrong, and makes the sum NaN; sums stop at their first overflow;
 - scaled floats: never, the values are those before scaling, also in the R-tree;
+- coordinates that are floats: as floats, but taken for numbers where no sums are stored (`Fragment.leaves`);
 - variable ASCII: up to a NUL only, where the writer's comparison stopped;
 - CHAR, UTF-8, bytes and cells of several values: never, there are none or they stop at a NUL;
 - a column that took nulls and takes none any more: never, because it shows what is stored under them, and the
@@ -25,6 +26,7 @@ from pyqbeast.tiledb.format.column import Mask
 from pyqbeast.tiledb.format.domain import MBR
 from pyqbeast.tiledb.format.field import Field
 from pyqbeast.tiledb.format.schema import ArraySchema
+from pyqbeast.tiledb.format.statistics import are_of_numbers
 from pyqbeast.tiledb.read.fragment import Fragment
 from pyqbeast.tiledb.read.predicate import Predicate
 from pyqbeast.tiledb.read.values import raw_value
@@ -93,8 +95,7 @@ def trusted_tiles(fragment: Fragment, field: Field) -> Mask:
     values = sums.typed(field) if sums else np.zeros(0)
     if values.size != fragment.tile_count:
         return np.zeros(fragment.tile_count, dtype=bool)
-    trusted: Mask = np.isfinite(values) & (np.abs(values) < np.finfo(np.float64).max)
-    return trusted
+    return are_of_numbers(values)
 
 
 def _may_match_ascii(
