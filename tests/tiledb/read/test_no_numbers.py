@@ -11,6 +11,7 @@ import pytest
 from pyqbeast import tiledb
 from pyqbeast.tiledb.read.fragment_metadata import FragmentMetadata
 from pyqbeast.tiledb.read.prune import tiles_in_box
+from pyqbeast.tiledb.read.split import read_part, split
 from tests.tiledb.arrays import consolidate, oracle
 
 
@@ -63,6 +64,21 @@ def test_cells_beyond_the_domain_of_their_fragment(tmp_path):
         array = tiledb.open_array(uri)
         assert array.read(box={"x": (6.0, 10.0)})["v"].to_pylist() == [1, 2]
         assert array.read(box={"x": (0.0, 3.0)})["v"].to_pylist() == [1, 2]
+
+
+def test_parts_of_a_read_hold_cells_that_are_no_number(tmp_path):
+    """They are ranges of the first dimension, in none of which a NaN lies."""
+    for number, first in enumerate(([1.0, 2.0, 3.0, 4.0, np.nan, 50.0], [1.0, 2.0, 3.0, 4.0, 50.0, np.nan])):
+        writes = (first, range(6)), ([5.0, 6.0, 60.0, 70.0], range(10, 14))
+        array = _array(str(tmp_path / f"a{number}"), *writes, width=10.0)
+        request = array.request(["x", "v"], None, None)
+        found = [
+            row
+            for part in split(array, request)
+            for t in read_part(array, request, part)
+            for row in t.to_pylist()
+        ]
+        assert sorted(row["v"] for row in found) == [*range(6), *range(10, 14)]
 
 
 @pytest.mark.parametrize("has_tile_sums", [False, True])

@@ -90,6 +90,8 @@ def _pieces(fragment: Fragment, tiles: npt.NDArray[np.intp]) -> list[npt.NDArray
 def ranges_of(group: Sequence[Fragment], request: Request, fewest: int) -> list[MBR]:
     """Ranges of the first dimension with about as many cells each. They end where tiles do.
 
+    There is one where a coordinate may be NaN, which lies in no range.
+
     Args:
         group: the fragments to be read.
         request: what is asked of them.
@@ -103,6 +105,8 @@ def ranges_of(group: Sequence[Fragment], request: Request, fewest: int) -> list[
             highs += fragment.leaves.highs[0][tiles].tolist()
     if not highs:
         return []
+    if first.datatype.is_float and not np.isfinite(highs).all():
+        highs = highs[:1]
     highs.sort()
     cells = sum(int(fragment.tile_cells(tiles).sum()) for fragment, tiles in chosen.items())
     count = min(len(highs), max(-(-cells // _CELLS), fewest))
