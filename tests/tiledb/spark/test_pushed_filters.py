@@ -16,13 +16,13 @@ from pyqbeast.tiledb import VAR_NUM, Datatype, attribute, create_array, write_ar
 from pyqbeast.tiledb.spark.data_source import register
 from pyqbeast.tiledb.spark.types import spark_schema
 from tests.spark_session import under
-from tests.tiledb.arrays import one_dimension, sorted_array
+from tests.tiledb.arrays import one_dimension, oracle, sorted_array
 from tests.tiledb.pushed import found_by
 
 if minor(pyspark.__version__) == "4.0":
     pytest.skip("Spark 4.0 gives no filters to data sources of Python", allow_module_level=True)
 
-from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 from pyspark.sql.types import (
     BooleanType,
     DateType,
@@ -77,6 +77,41 @@ def test_cells_that_hide_others_are_not_given_themselves(tmp_path):
         (2, 3.0, 12),
         (3, 4.0, 13),
     ]
+
+
+@pytest.mark.parametrize(
+    ("writes", "has_nan"),
+    [
+        ([[1.0, 7.0, np.nan, 50.0]], True),
+        ([[1.0, 7.0, 50.0]], False),
+        ([[1.0, 7.0], [7.0, np.nan, 50.0]], True),
+    ],
+)
+def test_a_coordinate_that_is_no_number_is_above_all_others(tmp_path, writes, has_nan):
+    """To Spark; a box, which leaves it out, is used where no coordinate is one or nothing above is asked for."""
+    uri = str(tmp_path / "a")
+    x = oracle.Dim("x", domain=(-100.0, 100.0), tile=10.0, dtype=np.float64)
+    value = oracle.Attr("v", dtype=np.int64)
+    oracle.Array.create(uri, oracle.ArraySchema(oracle.Domain(x), [value], sparse=True, capacity=2))
+    for timestamp, points in enumerate(writes, 1):
+        with oracle.open(uri, "w", timestamp=timestamp) as array:
+            array[np.array(points)] = {"v": np.arange(len(points))}
+    array = tiledb.open_array(uri)
+
+    def read(*filters):
+        reader = FilteringArrayReader(array, spark_schema(array.schema))
+        assert list(reader.pushFilters(list(filters))) == [*filters]
+        batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
+        return reader.request.box, [x for batch in batches for x in batch["x"].to_pylist()]
+
+    for kind in (GreaterThan, GreaterThanOrEqual):
+        box, found = read(kind(("x",), 5.0))
+        assert {7.0, 50.0} <= set(found)
+        assert any(x != x for x in found) == has_nan
+        assert (box is None) == has_nan
+    box, found = read(LessThan(("x",), 5.0))
+    assert box is not None
+    assert found == [1.0]
 
 
 @pytest.mark.parametrize("java_8", ["false", "true"])

@@ -52,9 +52,17 @@ class FilteringArrayReader(ArrayReader):
             else:
                 hints.append(predicate)
                 refused.append(item)
-        box = box_of((*exact, *hints), self.array.schema, self.request.box)
+        bounds = [*exact, *(hint for hint in hints if not self._may_find_nan(hint))]
+        box = box_of(bounds, self.array.schema, self.request.box)
         self.request = replace(self.request, predicates=tuple(exact), hints=tuple(hints), box=box)
         return refused
+
+    def _may_find_nan(self, hint: Predicate) -> bool:
+        """Whether there may be a NaN among the coordinates that a comparison is of. In a box it lies nowhere."""
+        field = self.array.schema.fields[hint.column]
+        if not (field.is_dimension and field.datatype.is_float and hint.operator in (">", ">=")):
+            return False
+        return not all(fragment.has_numbers_alone(field) for fragment in self.array.fragments)
 
     def _comparable_fields(self) -> dict[str, Field]:
         """The columns whose values Spark compares as they are stored.
