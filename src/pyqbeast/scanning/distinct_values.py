@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,7 +27,7 @@ class DistinctValues:
         for column in self._columns:
             is_set &= mask_of(rows[column].is_valid())
         kept = np.flatnonzero(is_set)
-        values = [with_one_zero(rows[column].take(index_array(kept))) for column in self._columns]
+        values = [in_one_form(rows[column].take(index_array(kept))) for column in self._columns]
         first, _ = numbered(values, place[kept])
         self._places.append(place[kept][first])
         for of_column, part in zip(self._values, values, strict=True):
@@ -61,6 +62,9 @@ def numbered(
     return first, number
 
 
-def with_one_zero(values: pa.Array) -> pa.Array:
-    """The same values, with -0.0 as 0.0."""
-    return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
+def in_one_form(values: pa.Array) -> pa.Array:
+    """The same values, with -0.0 as 0.0 and one NaN for those of all bits, which dictionaries tell apart."""
+    if not pa.types.is_floating(values.type):
+        return values
+    nan = pa.scalar(math.nan, values.type)
+    return pc.if_else(pc.is_nan(values), nan, pc.add(values, pa.scalar(0.0, values.type)))

@@ -18,7 +18,7 @@ from pyqbeast.core.format.constants import BUCKET_SEED
 from pyqbeast.core.sampling.murmur3 import hash_ints
 from pyqbeast.scanning.aggregates import Numbers, Request
 from pyqbeast.scanning.arrays import index_array
-from pyqbeast.scanning.distinct_values import DistinctValues, numbered, with_one_zero
+from pyqbeast.scanning.distinct_values import DistinctValues, in_one_form, numbered
 from pyqbeast.scanning.exact_numbers import ExactNumbers
 from pyqbeast.scanning.spreads import Spreads
 
@@ -275,7 +275,7 @@ def _groups(batch: pa.RecordBatch, columns: Sequence[str]) -> tuple[list[Group],
     """The different groups of rows, and for each row the number of its group."""
     if not columns:
         return [()], np.zeros(batch.num_rows, np.int64)
-    parts = [with_one_zero(batch.column(column)) for column in columns]
+    parts = [in_one_form(batch.column(column)) for column in columns]
     first, group = numbered(parts, np.zeros(batch.num_rows, np.int64))
     each = zip(parts, columns, strict=True)
     instead = "leave such rows out by `where`, or ask pyqbeast.tolerance on Spark with exact=True"
