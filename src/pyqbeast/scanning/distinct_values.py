@@ -31,7 +31,7 @@ class DistinctValues:
         first, _ = numbered(values, place[kept])
         self._places.append(place[kept][first])
         for of_column, part in zip(self._values, values, strict=True):
-            of_column.append(part.take(index_array(first)))
+            of_column.append(_with_room(part.take(index_array(first))))
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The places that have some, and how many."""
@@ -60,6 +60,13 @@ def numbered(
             number * max(len(encoded.dictionary), 1) + codes, return_index=True, return_inverse=True
         )
     return first, number
+
+
+def _with_room(values: pa.Array) -> pa.Array:
+    """The same values, of a type that has room for any number of them: others hold 2 GiB of texts or bytes in all."""
+    if pa.types.is_string(values.type):
+        return values.cast(pa.large_string())
+    return values.cast(pa.large_binary()) if pa.types.is_binary(values.type) else values
 
 
 def in_one_form(values: pa.Array) -> pa.Array:

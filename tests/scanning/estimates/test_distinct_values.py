@@ -151,6 +151,26 @@ def test_nan_is_one_value_whatever_its_bits(tmp_path, kind, bits):
     assert sorted((row["n"], row["ids"]) for row in groups.table.to_pylist()) == [(2, 1), (4, 1), (6, 1)]
 
 
+def test_values_of_more_than_two_gibibytes(tmp_path, monkeypatch):
+    """Arrow's usual texts and bytes begin at 31 bits. Here they have room for 1,000 of these."""
+    concatenated, kinds = pa.concat_arrays, []
+
+    def with_little_room(arrays):
+        kinds.append(arrays[0].type)
+        if kinds[-1] in (pa.string(), pa.binary()) and sum(each.nbytes for each in arrays) > 1_000:
+            raise pa.ArrowInvalid("offset overflow while concatenating arrays")
+        return concatenated(arrays)
+
+    monkeypatch.setattr(pa, "concat_arrays", with_little_room)
+    texts = [f"{n:09}" for n in range(99)]
+    rows = pa.table({"id": range(99), "t": texts, "b": [text.encode() for text in texts]})
+    scan = pyqbeast.scan(indexed_table(tmp_path / "table", rows, rows))
+    asked = {name: ([name], "count_distinct") for name in ("t", "b")}
+    (row,) = scan.tolerance(asked, exact=True).table.to_pylist()
+    assert (row["t"], row["b"]) == (99, 99)
+    assert len(kinds) == 2
+
+
 @pytest.mark.parametrize(
     ("asked", "error", "told"),
     [
