@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pyqbeast
-from pyqbeast.core.errors import FormatError
+from pyqbeast.core.errors import FormatError, UnsupportedError
 from pyqbeast.delta import DeletionVector
 from pyqbeast.polars import scan_table
+from pyqbeast.scanning import data_files
 from pyqbeast.scanning.conditions.stored_columns import StoredFields, conformed, has_ids
 from tests.deletion_vectors.tables import PROTOCOL, commit
 from tests.scanning.tables import fields_of, indexed_add, metadata
@@ -298,3 +299,36 @@ def test_structs_in_structs(tmp_path):
     fields = [{"name": name, "type": of, "nullable": True, "metadata": {}} for name, of in types]
     commit(tmp_path, 0, PROTOCOL, metadata(fields), entry)
     assert pyqbeast.scan(tmp_path).to_arrow() == rows
+
+
+def with_room_for(monkeypatch, most):
+    """Lets Arrow read batches of so many bytes at the most, as it has room for 2 GiB of texts inside of structs."""
+    read = pq.ParquetFile.iter_batches
+
+    def batches(*args, **how):
+        for batch in read(*args, **how):
+            if batch.nbytes > most:
+                raise pa.ArrowNotImplementedError("Nested data conversions not implemented")
+            yield batch
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", batches)
+
+
+def test_structs_that_hold_more_than_arrow_reads_at_once(tmp_path, monkeypatch):
+    """Those of the first rows hold little, so that some batches are given out before one is too large."""
+    monkeypatch.setattr(data_files, "BATCH_ROWS", 500)
+    texts = [f"{n:0500}" if 1_100 <= n < 1_150 else "a" for n in range(2_000)]
+    rows = pa.table({"id": pa.array(range(2_000), pa.int64()), "s": [{"t": text} for text in texts]})
+    deleted = [3, 1_105, 1_999]
+    vector = DeletionVector(deleted).to_inline()
+    entry = indexed_add(tmp_path / "a.parquet", rows, vector=vector, row_group_size=300)
+    commit(tmp_path, 0, PROTOCOL, metadata(fields_of(rows.schema)), entry)
+    kept = rows.filter(~pc.field("id").isin(deleted))
+    scan = pyqbeast.scan(tmp_path)
+    with_room_for(monkeypatch, 15_000)
+    assert scan.to_arrow() == kept
+    assert scan.where("id >= 1000").to_arrow() == kept.filter(pc.field("id") >= 1_000)
+    with_room_for(monkeypatch, 500)
+    with pytest.raises(UnsupportedError, match=r"/a\.parquet: Arrow cannot read the file, .* out by select"):
+        scan.to_arrow()
+    assert scan.select(["id"]).to_arrow() == kept.select(["id"])

@@ -175,9 +175,7 @@ class DataFiles:
         is_apart = any(map(has_dictionary_inside, kinds))
         read_at_once = [[group] for group in groups] if is_apart else [groups]
         # Without a column to read, a batch still has its number of rows.
-        for batch in itertools.chain.from_iterable(
-            parquet.iter_batches(BATCH_ROWS, row_groups=some, columns=names) for some in read_at_once
-        ):
+        for batch in itertools.chain.from_iterable(_batches(parquet, some, names) for some in read_at_once):
             rows = batch.num_rows
             columns = [
                 pa.nulls(rows, kind)
@@ -196,6 +194,35 @@ class DataFiles:
                 whole = whole.filter(mask_array(kept)) if columns else whole.slice(0, int(kept.sum()))
             start += rows
             yield whole
+
+
+def _batches(
+    parquet: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of some row groups in turn.
+
+    Arrow reads no batch whose structs, lists or maps hold more than 2 GiB of texts or bytes in one column. Only reading
+    tells how large they are, so that the rest is read in smaller batches from there on.
+    """
+    given, at_once = 0, BATCH_ROWS
+    while True:
+        passed = 0
+        try:
+            for batch in parquet.iter_batches(at_once, row_groups=groups, columns=columns):
+                known = min(batch.num_rows, given - passed)
+                passed += batch.num_rows
+                if known < batch.num_rows:
+                    given = passed
+                    yield batch.slice(known) if known else batch
+            return
+        except pa.ArrowNotImplementedError as error:
+            if at_once == 1:
+                raise UnsupportedError(
+                    f"Arrow cannot read the file, not even row by row: {error}; leave columns out by select"
+                ) from error
+        at_once = max(1, at_once // 8)
+        while (rows := parquet.metadata.row_group(groups[0]).num_rows) <= given:
+            groups, given = groups[1:], given - rows
 
 
 def _begin(parquet: pq.ParquetFile, group: int) -> int:
