@@ -176,6 +176,35 @@ def test_views_of_lists_may_overlap_and_be_cut(kind):
     assert conformed(inside, nested, "none").to_pylist() == inside.to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("held", "stored"),
+    [
+        (pa.list_(pa.int32()), {"type": "array", "elementType": "long"}),
+        (pa.large_list(pa.int64()), {"type": "array", "elementType": "long"}),
+        (pa.map_(pa.string(), pa.int32()), {"type": "map", "keyType": "string", "valueType": "long"}),
+    ],
+)
+def test_nulls_among_lists_of_rows_that_were_cut(held, stored):
+    """Arrow cuts a batch where another column of it holds more than 2 GiB."""
+    lists = [[], None, [1, 2], None, [3]]
+    if pa.types.is_map(held):
+        lists = [of if of is None else [(str(n), n) for n in of] for of in lists]
+    field = {"name": "l", "type": stored, "nullable": True, "metadata": {}}
+    outer = {**field, "type": {"type": "struct", "fields": [field]}}
+    deep = {**field, "type": {"type": "array", "elementType": stored}}
+    structs = [None if n == 2 else {"l": of} for n, of in enumerate(lists)]
+    for column, values in (
+        (field, pa.array(lists, held)),
+        (outer, pa.array(structs, pa.struct({"l": held}))),
+        (deep, pa.array([None, *([of, None] for of in lists)], pa.list_(held))),
+    ):
+        for start in range(len(lists)):
+            cut = values.slice(start, 3)
+            found = conformed(cut, column, "none")
+            found.validate(full=True)
+            assert found.to_pylist() == cut.to_pylist()
+
+
 def test_a_column_of_another_form_than_the_table_has(tmp_path):
     """Arrow casts some of them, and makes nulls of fields that it does not find."""
     field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}

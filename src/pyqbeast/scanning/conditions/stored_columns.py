@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyqbeast.core.errors import FormatError, UnsupportedError
+from pyqbeast.core.errors import FormatError
 from pyqbeast.core.format.hashed_layout import COLUMN_ID, name_in_files
 from pyqbeast.scanning.conditions.column_types import UNPADDED, Field, arrow_type, declared_char_length
 
@@ -117,11 +117,11 @@ def _conformed(held: pa.Array, stored: Any, mapping: str, column: str) -> pa.Arr
         # A cast of the whole would find the fields of structs inside by names that the file does not have.
         held = _plain_lists(held)
         values = _conformed(held.values, stored["elementType"], mapping, column)
-        return pa.ListArray.from_arrays(held.offsets, values, type=wanted, mask=_mask(held, column))
+        return pa.ListArray.from_arrays(_offsets(held), values, type=wanted, mask=held.is_null())
     if pa.types.is_map(wanted) and pa.types.is_map(held.type):
         keys = _conformed(held.keys, stored["keyType"], mapping, column)
         items = _conformed(held.items, stored["valueType"], mapping, column)
-        return pa.MapArray.from_arrays(held.offsets, keys, items, type=wanted, mask=_mask(held, column))
+        return pa.MapArray.from_arrays(_offsets(held), keys, items, type=wanted, mask=held.is_null())
     if pa.types.is_nested(wanted) and not pa.types.is_null(held.type):
         raise FormatError(f"column {column!r} is {held.type} in the file and {wanted} in the table")
     return _cast(held, wanted, column)
@@ -138,15 +138,10 @@ def _plain_lists(held: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, held.flatten(), type=kind, mask=held.is_null())
 
 
-def _mask(held: pa.Array, column: str) -> pa.Array | None:
-    """Which lists are null. Arrow takes no mask for an array that is a slice of another."""
-    if not held.null_count:
-        return None
-    if held.offset:
-        raise UnsupportedError(
-            f"a scan cannot read the nulls among the lists of column {column!r}; leave the column out by `select`"
-        )
-    return held.is_null()
+def _offsets(held: pa.Array) -> pa.Array:
+    """Where the values of each list or map begin. Arrow takes no mask beside offsets that are a slice of others."""
+    offsets = held.offsets
+    return pa.concat_arrays([offsets, offsets.slice(0, 0)]) if offsets.offset else offsets
 
 
 def _cast(held: pa.Array, wanted: pa.DataType, column: str) -> pa.Array:
