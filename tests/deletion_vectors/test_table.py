@@ -10,8 +10,10 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import infer_storage_options
 
+import pyqbeast
 from pyqbeast.cli.dv import rows_text, table_text
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError
+from pyqbeast.core.problems import VECTOR, VECTOR_FITS, VECTOR_ROWS
 from pyqbeast.deletion_vectors import reports
 from pyqbeast.deletion_vectors.table import FileVector, deleted_rows, file_vectors, find_file
 from pyqbeast.deletion_vectors.vector import write_vectors
@@ -225,6 +227,24 @@ def test_more_rows_deleted_than_there_are(tmp_path):
     commit(tmp_path, 0, PROTOCOL, METADATA, add("a", 1, DeletionVector([8, 9]).to_inline()))
     with pytest.raises(FormatError, match="a: cardinality: 2 rows deleted of the 1"):
         file_vectors(read_snapshot(tmp_path))
+
+
+@pytest.mark.parametrize("tight", [{}, {"tightBounds": True}])
+def test_rows_that_the_log_may_count_without_the_deleted_ones(tmp_path, tight):
+    """Old versions of Trino did, where a file with deleted rows had no statistics: 10 or 60 of 100."""
+    (on_disk,) = write_vectors(tmp_path, [DeletionVector(range(90))])
+    entries = [add("a", 10, on_disk), add("b", 60, DeletionVector(range(60, 100)).to_inline())]
+    for entry, rows in zip(entries, (10, 60), strict=True):
+        entry["add"]["stats"] = json.dumps({"numRecords": rows, **tight})
+    commit(tmp_path, 0, PROTOCOL, indexed_metadata([]), *entries)
+    told = [FileVector("a", "u", 90, None, None), FileVector("b", "i", 40, None, None)]
+    assert file_vectors(read_snapshot(tmp_path)) == told
+    assert [len(deleted_rows(tmp_path, name)) for name in "ab"] == [90, 40]
+    report = reports.table_report(tmp_path)
+    assert report["deleted_rows"] == 130
+    assert table_text(report).split("\n")[2].split() == ["90", "?", "?", "file", "(u)", "a"]
+    found = {problem.rule for problem in pyqbeast.scan(tmp_path).verify().problems}
+    assert found.isdisjoint({VECTOR, VECTOR_FITS, VECTOR_ROWS})
 
 
 def test_a_broken_vector_names_data_file_and_vector_file(tmp_path):

@@ -25,7 +25,7 @@ class FileVector:
 
     `storage` is the storage letter of its vector (`u`, `i`, `p`), None without one. `physical_rows` counts
     the rows in the file, deleted ones included; it and `deleted_share` (0 to 1) are None where the log does
-    not say.
+    not surely say.
     """
 
     path: str
@@ -56,7 +56,7 @@ def deleted_rows(
     files = {live.path: live for live in read_snapshot(table, storage_options=storage_options).files}
     place = partial(locations.place_in_fsspec, table=table, storage_options=storage_options)
     live, store = files[find_file(file, files, table, place)], FsspecStore(table, storage_options)
-    return read_vector(live.deletion_vector, live.path, live.physical_rows, table, store)
+    return read_vector(live.deletion_vector, live.path, live.surely_stored, table, store)
 
 
 def read_vector(
@@ -128,7 +128,7 @@ def _below(file: str, table: str, place: Callable[[str], locations.Place]) -> tu
 
 
 def _file_vector(file: LiveFile) -> FileVector:
-    vector, rows = file.deletion_vector, file.physical_rows
+    vector, rows = file.deletion_vector, file.surely_stored
     cardinality = file.deleted
     if wrong := vector_rules.too_many(cardinality, rows):
         raise FormatError(f"{file.path}: {wrong}")

@@ -49,6 +49,21 @@ def usable_statistics(text: str | None) -> dict[str, Any]:
     return {name: value for name, value in statistics.items() if _is_usable(name, value)}
 
 
+def surely_stored(rows: int | None, deleted: int, statistics: str | None) -> int | None:
+    """How many rows a file stores, deleted ones too; None where the log does not surely tell.
+
+    Delta loosens the bounds of a file whose rows it deletes. Old versions of Trino compute statistics anew where a file
+    has none, and then count the rows that are left.
+
+    Args:
+        rows: those that its statistics count.
+        deleted: how many of them its deletion vector hides.
+        statistics: their text.
+    """
+    are_stored = not deleted or usable_statistics(statistics).get(TIGHT_BOUNDS) is False
+    return rows if are_stored else None
+
+
 def _is_usable(name: str, value: Any) -> bool:  # noqa: ANN401 (any JSON value)
     if name in (MIN_VALUES, MAX_VALUES, NULL_COUNT):
         return isinstance(value, dict)

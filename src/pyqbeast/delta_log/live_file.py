@@ -14,6 +14,7 @@ from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.format.stored_text import is_text, read_json, shown
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.file_checks import surely_stored
 
 #: What tells a file apart: all spellings of its path are one, and its deletion vector.
 FileKey = tuple[str, str | None]
@@ -31,7 +32,8 @@ class LiveFile:
     knows what its tags say by these.
 
     `path` is as the log has it: URL-encoded, relative to the table or absolute. `physical_rows` counts the
-    rows in the file, deleted ones included, and is None where the log has no statistics of the file.
+    rows in the file, deleted ones included, as its statistics say, and is None where the log has none of the file;
+    `surely_stored` knows in which files a writer may have counted others.
     `tags` are what writers noted beside it. `size` counts its bytes. `statistics` is the JSON text of its
     statistics, None where the log has none or has them in another form.
     """
@@ -56,6 +58,11 @@ class LiveFile:
     def deleted(self) -> int:
         """How many of its rows its deletion vector hides."""
         return self.deletion_vector.cardinality if self.deletion_vector else 0
+
+    @property
+    def surely_stored(self) -> int | None:
+        """How many rows it stores, deleted ones too; None where the log does not surely tell."""
+        return surely_stored(self.physical_rows, self.deleted, self.statistics)
 
     @property
     def key(self) -> FileKey:

@@ -31,8 +31,7 @@ from pyqbeast.approximate.estimate.percentile import fewest_keys
 from pyqbeast.approximate.estimate.rounding import NumberLimits
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.core.format.column_bounds import column_bounds
-from pyqbeast.core.format.logged_file import LoggedFile
-from pyqbeast.core.format.statistics_keys import NUM_RECORDS, TIGHT_BOUNDS
+from pyqbeast.core.format.statistics_keys import NUM_RECORDS
 from pyqbeast.core.once import once
 from pyqbeast.core.sampling.rows_of_a_key import KeyedFile, most_rows_of_a_key
 from pyqbeast.core.sampling.weight_scale import WeightScale
@@ -124,22 +123,11 @@ class ScanRows:
         only_rows = all(each.kind == "count" and not each.columns for each in self.requested)
         if not only_rows or self._request.groups or self._predicate is not None:
             return None
-        live = [
-            file.rows - file.deleted if file.rows is not None and self._counts_stored_rows(file) else None
-            for file in self._chosen
-        ]
+        live = [self._live[file.path] for file in self._chosen]
+        stored = [(file.surely_stored, file.deleted) for file in live]
         # A log that deletes more rows than there are is damaged, which reading the file tells of.
-        known = [rows for rows in live if rows is not None and rows >= 0]
-        return sum(known) if len(known) == len(live) else None
-
-    def _counts_stored_rows(self, file: LoggedFile) -> bool:
-        """Whether the log's number of a file's rows surely counts deleted ones, too.
-
-        Delta loosens the bounds of a file whose rows it deletes. Old versions of Trino compute statistics anew where a
-        file has none, and then count the rows that are left.
-        """
-        statistics = self._live[file.path].statistics
-        return not file.deleted or usable_statistics(statistics).get(TIGHT_BOUNDS) is False
+        known = [rows - deleted for rows, deleted in stored if rows is not None and rows >= deleted]
+        return sum(known) if len(known) == len(stored) else None
 
     @property
     def other_bytes(self) -> int:

@@ -21,7 +21,12 @@ from pyqbeast.core.secrets import without_secrets
 from pyqbeast.deletion_vectors.file_checks import check_inline, check_stored, read_descriptor
 from pyqbeast.delta_log import statistics_in_bulk
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
-from pyqbeast.delta_log.file_checks import check_live_once, check_on_disk, check_statistics
+from pyqbeast.delta_log.file_checks import (
+    check_live_once,
+    check_on_disk,
+    check_statistics,
+    surely_stored,
+)
 from pyqbeast.delta_log.log_entry import FileOnDisk, LogEntry
 
 
@@ -126,9 +131,10 @@ def _check_vector(
     vector, problems = read_descriptor(file.path, file.vector)
     if vector is None or vector == DeletionVectorDescriptor.EMPTY:
         return None, problems
+    rows = surely_stored(file.rows, file.deleted, file.statistics)
     if vector.is_inline:
-        return vector, check_inline(file.path, vector, file.rows)
-    return vector, check_stored(file.path, vector, on_disk.vector_size, file.rows)
+        return vector, check_inline(file.path, vector, rows)
+    return vector, check_stored(file.path, vector, on_disk.vector_size, rows)
 
 
 def _check_tags(file: LogEntry, tags: FileTags, by_weight: int | None) -> list[Problem]:
