@@ -231,3 +231,25 @@ def test_a_condition_that_fails_for_values_that_are_not_there(tmp_path, conditio
     expected = rows.filter(condition)["id"].to_pylist()
     assert narrowed.to_arrow()["id"].to_pylist() == expected
     assert narrowed.to_dataset().to_table()["id"].to_pylist() == expected
+
+
+ID, J = pc.field("id"), pc.field("j")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        J.isin([-0.0, 2.5]), ~J.isin([-0.0, 2.5]), J.isin([0.0, -0.0, 2.5]), J.isin([-0.0, 1e30]) | (ID > 5),
+        J.isin([0, 7]) & (ID < 5), J.isin([-0.0]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_whole_numbers_in_a_list_with_minus_zero(tmp_path, condition):
+    """0 is none among doubles, and would be where bounds have left only whole numbers in the list."""
+    parts = [pa.table({"id": range(first, first + 3), "j": [0, low, low]}) for first, low in ((0, 0), (3, 1))]
+    narrowed = pyqbeast.scan(indexed_table(tmp_path, *parts, row_group_size=2)).where(condition)
+    expected = pa.concat_tables(parts).filter(condition)["id"].to_pylist()
+    assert narrowed.to_arrow()["id"].to_pylist() == expected
+    assert narrowed.to_dataset().to_table()["id"].to_pylist() == expected
+    both = pyqbeast.scan(tmp_path).where("id >= 0").where(condition)
+    assert both.to_dataset().to_table()["id"].to_pylist() == expected

@@ -87,7 +87,7 @@ class PlainFiles:
 
     def dataset(self, files: Sequence[LiveFile]) -> ds.Dataset:
         """Of some of them."""
-        bounds = self._bounds(files, self._schema.names)
+        bounds = self._bounds(files, list(filter(self._may_be_bounded, self._schema.names)))
         # Pyarrow takes a filter that holds between the bounds for true of all rows, also of a NaN outside of them.
         guarantees = bounds.guarantees([is_of_spark(file.tags) for file in files])
         fragments = [
@@ -95,6 +95,15 @@ class PlainFiles:
             for file, known in zip(files, guarantees, strict=True)
         ]
         return ds.FileSystemDataset(fragments, self._schema, self._format, self._arrow_system)
+
+    def _may_be_bounded(self, name: str) -> bool:
+        """Whether bounds of a column leave the condition as it is.
+
+        Pyarrow takes values outside of them out of a list, and looks for whole numbers among those that are left: there
+        -0.0 is 0, which it is not among doubles.
+        """
+        is_whole = pa.types.is_integer(self._schema.field(name).type)
+        return not (is_whole and self._predicate is not None and self._predicate.lists_minus_zero)
 
     def _bounds(self, files: Sequence[LiveFile], columns: Collection[str]) -> BoundsOfFiles:
         in_statistics = self._index.names_in_statistics

@@ -13,6 +13,8 @@ from pyqbeast.core.format.stored_text import shown
 _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 #: How it leaves out the middle of a long list of values, and the names of types that may hold NaN.
 _LEFT_OUT, _MAY_BE_NAN = re.compile(r"^\s*\.\.\.,?$", re.MULTILINE), re.compile("double|float")
+#: How it shows a -0.0 among values.
+_MINUS_ZERO = re.compile(r"^\s*-0,?$", re.MULTILINE)
 _POSITION = "FieldPath("
 #: A text among the values. Quotes in those of lists and patterns are not escaped, so that some texts are not found.
 _TEXT = re.compile(r'(?<=[ (=])"(?:[^"\\]|\\.)*"(?=[ ),\n])', re.DOTALL)
@@ -37,6 +39,11 @@ def may_name_nan(expression: pc.Expression) -> bool:
 def may_tell_zeros(expression: pc.Expression) -> bool:
     """Whether an expression may tell 0.0 from -0.0, as functions and lists of values do. Comparisons do not."""
     return not _TAKE_ZEROS_AS_ONE.issuperset(_CALL.findall(_TEXT.sub("", _text_of(expression))))
+
+
+def names_minus_zero(expression: pc.Expression) -> bool:
+    """Whether an expression has a list of values with -0.0. Of floats in a list that is cut see `may_name_nan`."""
+    return bool(_MINUS_ZERO.search(_text_of(expression)))
 
 
 def names_position(expression: pc.Expression, names: list[str]) -> bool:

@@ -16,6 +16,7 @@ from pyqbeast.scanning.conditions.expression_text import (
     comparisons_in,
     may_name_nan,
     may_tell_zeros,
+    names_minus_zero,
     names_position,
     quoted,
     unnamed_in,
@@ -38,6 +39,7 @@ class Predicate:
         comparisons: for how many `rows` counts; of an expression of pyarrow's see `comparisons_in`.
         names_nan: whether `rows` may compare something with NaN.
         tells_zeros: whether `rows` may be true of 0.0 and not of -0.0, or the other way round.
+        lists_minus_zero: whether `rows` has a list of values with -0.0. Long lists of floats name NaN instead.
     """
 
     rows: pc.Expression
@@ -46,6 +48,7 @@ class Predicate:
     comparisons: int
     names_nan: bool = False
     tells_zeros: bool = False
+    lists_minus_zero: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
@@ -89,7 +92,7 @@ class Predicate:
         Raises InvalidInputError for a condition that does not fit the table's columns, and UnsupportedError for one on
         a column that a scan cannot read.
         """
-        names_nan = tells_zeros = False
+        names_nan = tells_zeros = lists_minus_zero = False
         if isinstance(condition, str):
             (rows, files), comparisons = conditions_of_text(condition, schema)
         elif isinstance(condition, pc.Expression):
@@ -101,6 +104,7 @@ class Predicate:
                 )
             _refuse_positions(condition, schema)
             names_nan, tells_zeros = may_name_nan(condition), may_tell_zeros(condition)
+            lists_minus_zero = names_minus_zero(condition)
             rows, files = condition, may_be_anywhere if names_nan else may_meet(condition)
         else:
             raise InvalidInputError(f"where takes a pyarrow expression or a text, not {condition!r}")
@@ -116,7 +120,7 @@ class Predicate:
         needed = pa.schema(
             [schema.field(name) for (name,) in _needed(rows, schema, [(name,) for name in schema.names])]
         )
-        return cls(rows, files, needed, comparisons, names_nan, tells_zeros)
+        return cls(rows, files, needed, comparisons, names_nan, tells_zeros, lists_minus_zero)
 
     def __and__(self, other: Predicate) -> Predicate:
         comparisons = self.comparisons + other.comparisons
@@ -129,6 +133,7 @@ class Predicate:
             comparisons,
             self.names_nan or other.names_nan,
             self.tells_zeros or other.tells_zeros,
+            self.lists_minus_zero or other.lists_minus_zero,
         )
 
 
