@@ -11,6 +11,7 @@ from pyspark.sql import Column, SparkSession
 
 from pyqbeast.bridge.jvm import java
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
+from pyqbeast.delta_log.file_checks import surely_stored
 
 
 def delete_where(spark: SparkSession, path: str, condition: Column) -> str:
@@ -26,10 +27,12 @@ class MarkedFile(NamedTuple):
     """What `RowDeletion.pick` tells of its one file, whose path the caller knows: rows and deletion vector.
 
     Attributes:
-        rows: stored in it, deleted ones too; None where the log does not say.
+        counted: the rows that the log counts in it; None where it does not say.
+        rows: stored in it, deleted ones too; None where the log does not surely say.
         vector: None without one.
     """
 
+    counted: int | None
     rows: int | None
     vector: DeletionVectorDescriptor | None
 
@@ -97,8 +100,10 @@ class RowDeletion:
         file_state = json.loads(self._java.pick(path))
         if not file_state:
             return None
-        rows, vector = file_state
-        return MarkedFile(rows, DeletionVectorDescriptor.from_json(vector) if vector else None)
+        counted, logged, statistics = file_state
+        vector = DeletionVectorDescriptor.from_json(logged) if logged else None
+        rows = surely_stored(counted, vector.cardinality if vector else 0, statistics)
+        return MarkedFile(counted, rows, vector)
 
     def commit(self, vector: DeletionVectorDescriptor) -> bool:
         """Gives the file its new vector, which counts the rows of the old one too.

@@ -205,6 +205,30 @@ def test_a_file_without_statistics_gets_its_number_of_rows(spark, one_file):
     assert rows_read(table.df()) == 299
 
 
+def test_a_file_whose_rows_that_are_left_the_log_may_count(spark, tmp_path):
+    """As old versions of Trino did. Delta would take out the whole file where as many rows go as it counts as left."""
+
+    def counting(rows):
+        def change(add, _):
+            add["stats"] = json.dumps({"numRecords": rows})
+
+        return change
+
+    vector = DeletionVector(range(5)).to_inline()
+    table_of(tmp_path / "t", (15, vector))
+    live = relogged(tmp_path / "t", counting(10))
+    for rows in ([14], range(5, 10), [3]):
+        with pytest.raises(
+            FormatError, match=r"counts 10 rows in file part-0.parquet, and it has 15; .* repair"
+        ):
+            deleting.delete_rows(spark, live, "part-0.parquet", rows)
+    assert len(versions(live)) == 1
+    shutil.rmtree(live)
+    stored = relogged(tmp_path / "t", counting(15))
+    assert deleting.delete_rows(spark, stored, "part-0.parquet", range(5, 10)) == 5
+    assert list(deleted_rows(stored, "part-0.parquet")) == list(range(10))
+
+
 def test_two_tools_delete_from_one_file_at_once(spark, one_file, monkeypatch):
     """The second tool meets the vector of the first one, and adds its rows to that vector."""
     table = QbeastTable.for_path(spark, one_file)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import bridge
 from pyqbeast.bridge.row_deletion import MarkedFile, RowDeletion, delete_where
-from pyqbeast.core.errors import CommitConflictError, InvalidInputError, UnsupportedError
+from pyqbeast.core.errors import CommitConflictError, FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.names import quoted_name
 from pyqbeast.core.location import Location
 from pyqbeast.deletion_vectors.table import find_file, read_vector
@@ -83,6 +83,12 @@ def _mark(
     Returns how many are new, or None if another writer came first.
     """
     physical = _count(spark, deletion.root, name) if stored.rows is None else stored.rows
+    if stored.counted not in (None, physical):
+        # Delta would take the file out of the table where as many rows go as it counts among those that are left.
+        raise FormatError(
+            f"nothing was deleted from {deletion.root}: its log counts {stored.counted} rows in file {name}, and it "
+            f"has {physical}; `pyqbeast repair` writes the statistics anew"
+        )
     if rows.max_row_index is not None and rows.max_row_index >= physical:
         raise InvalidInputError(
             f"row index {rows.max_row_index} is beyond file {name}, whose {physical} rows count from 0"
@@ -96,7 +102,7 @@ def _mark(
 
 
 def _count(spark: SparkSession, root: str, name: str) -> int:
-    """The rows stored in a file that has no statistics, from its footer."""
+    """The rows stored in a file, from its footer."""
     return bridge.parquet_frame(spark, locations.file_location(root, name)).count()
 
 

@@ -88,8 +88,8 @@ public final class RowDeletion {
   /**
    * Picks the file whose rows go.
    *
-   * @return a JSON array of the rows stored in it, null where unknown, and the JSON text of its deletion vector, null
-   *     where it has none; empty where the file is not live
+   * @return a JSON array of the rows that the log counts in it, null where unknown, and the JSON texts of its deletion
+   *     vector and of its statistics, null where it has none; empty where the file is not live
    */
   public String pick(String path) {
     return door.open(() -> picked(path));
@@ -103,6 +103,7 @@ public final class RowDeletion {
       file = found[0];
       fileState.add(StoredRows.of(file));
       fileState.add(file.deletionVector() == null ? null : JsonUtils.mapper().writeValueAsString(file.deletionVector()));
+      fileState.add(file.stats());
     }
     return JSON.writeValueAsString(fileState);
   }
