@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 
 import pyarrow as pa
@@ -13,12 +14,13 @@ import pytest
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.delta import DeletionVector
-from pyqbeast.delta_log import history, reader
+from pyqbeast.delta_log import history, log_files, reader
 from pyqbeast.delta_log.history import read_history
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.delta_log.log_files import find_log_files
 from pyqbeast.delta_log.reader import read_snapshot
 from tests.deletion_vectors.tables import METADATA, PROTOCOL, add, commit, remove, write_json
+from tests.faulty_files import FaultyFiles
 from tests.scanning.tables import fields_of, indexed_add, metadata
 from tests.tiledb.server import serve
 
@@ -426,3 +428,28 @@ def test_commits_that_are_cleaned_up_while_the_log_is_read(tmp_path, monkeypatch
     assert IndexedSnapshot.read(tmp_path).snapshot == index.snapshot
     monkeypatch.setattr(history, "find_log_files", racing(0, 1))
     assert [each.version for each in read_history(index)] == [1, 2]
+
+
+@pytest.mark.parametrize("scheme", ["file", FaultyFiles.protocol])
+def test_a_version_is_found_by_its_time_while_commits_are_cleaned_up(made, monkeypatch, scheme):
+    """Each time that the log has been listed, the oldest commit that the listing names is gone."""
+    made.second(3)
+    for version in range(5):
+        os.utime(made.log / name(version, ".json"), (1_000 * version, 1_000 * version))
+    listing = log_files._listing
+
+    def racing(*arguments):
+        found = listing(*arguments)
+        if min(found[1]) < 3:
+            made.forget(min(found[1]))
+        return found
+
+    monkeypatch.setattr(log_files, "_listing", racing)
+    assert read_snapshot(f"{scheme}://{made.path}", timestamp=4_000_000).version == 4
+    assert read_snapshot(f"{scheme}://{made.path}", timestamp=3_000_000).version == 3
+    assert sorted(each.name for each in made.log.glob("*.json"))[:2] == [
+        name(3, f".checkpoint.{UUID}.json"),
+        name(3, ".json"),
+    ]
+    with pytest.raises(InvalidInputError, match="no commit of that time or before"):
+        read_snapshot(f"{scheme}://{made.path}", timestamp=2_999_999)

@@ -466,7 +466,7 @@ def test_storage_that_fails_in_the_middle_of_a_checkpoint_does_not_make_it_broke
         read_snapshot(f"faulty:{tmp_path}")
 
 
-@pytest.mark.parametrize("error", [PermissionError, FileNotFoundError, OfStoreError], ids=str)
+@pytest.mark.parametrize("error", [PermissionError, OfStoreError], ids=str)
 def test_storage_that_fails_while_it_tells_times(tmp_path, monkeypatch, error):
     def modified(*_):
         raise error("no answer")

@@ -159,11 +159,15 @@ def _is_empty_or_gone(file_system: Any, path: str) -> bool:  # noqa: ANN401 (fss
 def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)
     """The newest version that was committed at `timestamp` or before, by the times of the commits' files.
 
-    A file that is not newer than the one before it counts as a millisecond newer, as in Delta.
+    A file that is not newer than the one before it counts as a millisecond newer, as in Delta. One that has been
+    cleaned up since it was listed is left out, as in a listing of now: a clean-up removes the oldest ones.
     """
     found, last = None, -math.inf
     for version in sorted(commits):
-        last = max(last + 1, _modified(file_system, commits[version]))
+        modified = _modified(file_system, commits[version])
+        if modified is None:
+            continue
+        last = max(last + 1, modified)
         if last <= timestamp:
             found = version
     if found is None:
@@ -173,15 +177,19 @@ def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) ->
     return found
 
 
-def _modified(file_system: Any, path: str) -> int:  # noqa: ANN401 (fsspec's)
-    """When a file was written, in milliseconds without the fraction, as the JVM tells it."""
+def _modified(file_system: Any, path: str) -> int | None:  # noqa: ANN401 (fsspec's)
+    """When a file was written, in milliseconds without the fraction, as the JVM tells it; None if it is gone."""
     unknown = (NotImplementedError, KeyError)
     try:
-        with locations.storage_errors(f"looking when {path} was written", but_for=unknown):
+        with locations.storage_errors(
+            f"looking when {path} was written", but_for=(*unknown, FileNotFoundError)
+        ):
             if is_local(file_system):
                 # fsspec's time comes by a double of seconds, which may round to the next millisecond.
                 return os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 (there may be 100,000 files)
             modified = file_system.modified(path)
+    except FileNotFoundError:
+        return None
     except unknown as error:
         raise UnsupportedError(
             f"timestamp: {path} does not tell when it was written: give a version"
