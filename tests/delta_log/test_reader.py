@@ -249,17 +249,6 @@ def test_no_table(tmp_path):
         read_snapshot(tmp_path / "file")
 
 
-def test_times_that_commits_keep(tmp_path):
-    """Those of files would name another version."""
-    metadata = {
-        "metaData": {**METADATA["metaData"], "configuration": {"delta.enableInCommitTimestamps": "true"}}
-    }
-    commit(tmp_path, 0, PROTOCOL, metadata, add("a"))
-    assert read_snapshot(tmp_path, 0).version == 0
-    with pytest.raises(UnsupportedError, match=r"keeps times in its commits .*: give a version"):
-        read_snapshot(tmp_path, timestamp=2**41)
-
-
 @pytest.mark.parametrize("is_checkpoint", [True, False])
 def test_a_version_by_its_time_is_read_once(tmp_path, monkeypatch, is_checkpoint):
     """Of the newest version, which says what times count, no entry of a file is looked at."""

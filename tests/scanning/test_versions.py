@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 
 import numpy as np
 import pytest
 
 import pyqbeast
-from pyqbeast.core.errors import InvalidInputError, UnsupportedError
-from tests.deletion_vectors.tables import commit, remove
+from pyqbeast.core.errors import FormatError, InvalidInputError
+from pyqbeast.delta_log import log_files
+from tests.deletion_vectors.tables import PROTOCOL, commit, remove
 from tests.scanning.tables import NUMBERS, fields_of, indexed_add, indexed_table, metadata
 
 
@@ -62,13 +64,81 @@ def test_a_commit_is_found_by_the_millisecond_that_spark_tells_of_it(tmp_path):
     ]
 
 
-def test_times_that_stand_in_commits_are_not_those_of_files(tmp_path):
-    """Also of versions from before the table began to keep them."""
-    indexed_table(tmp_path, NUMBERS)
+@pytest.fixture
+def keeping(tmp_path):
+    """A table whose commits keep their times from version 2 on. Those of their files say something else."""
     fields = fields_of(NUMBERS.schema)
-    commit(tmp_path, 1, metadata(fields, **{"delta.enableInCommitTimestamps": "True"}))
-    os.utime(tmp_path / "_delta_log" / f"{0:020d}.json", (1_000, 1_000))
-    for year in (1970, 1969, 2200):
-        with pytest.raises(UnsupportedError, match="give a version"):
-            pyqbeast.scan(tmp_path, timestamp=f"{year}-01-01T00:20:00+00:00")
-    assert pyqbeast.scan(tmp_path, 0).to_arrow().num_rows == NUMBERS.num_rows
+    kept = {"delta.enableInCommitTimestamps": "True"}
+    begin = {
+        "delta.inCommitTimestampEnablementVersion": "2",
+        "delta.inCommitTimestampEnablementTimestamp": "5000",
+    }
+    times = (9_000, 8_000, 5_000, 6_000, 6_001, 7_000, 8_000, 9_000)
+
+    def write(*, with_begin=True):
+        configuration = kept | (begin if with_begin else {})
+        for version, time in enumerate(times):
+            info = {
+                "commitInfo": {"operation": "WRITE"} | ({"inCommitTimestamp": time} if version > 1 else {})
+            }
+            table = [PROTOCOL, metadata(fields, **(configuration if version > 1 else {}))]
+            commit(tmp_path, version, info, *(table if version in (0, 2) else [remove("x")]))
+            written = time if version < 2 else 100_000 - version
+            os.utime(tmp_path / "_delta_log" / f"{version:020d}.json", (written / 1000, written / 1000))
+        return tmp_path
+
+    return write
+
+
+def version_at(table, milliseconds):
+    moment = dt.datetime.fromtimestamp(0, dt.timezone.utc) + dt.timedelta(milliseconds=milliseconds)
+    return pyqbeast.scan(table, timestamp=moment).version
+
+
+def test_times_that_stand_in_commits_count_from_when_they_are_kept_on(keeping):
+    """Before that those of the files of the commits before; `test_times_that_commits_keep` asks Spark."""
+    table = keeping()
+    found = [version_at(table, time) for time in (5_000, 5_999, 6_000, 6_001, 7_999, 8_000, 8_999, 9_000)]
+    assert found == [2, 2, 3, 4, 5, 6, 6, 7]
+    for time in (4_999, -1):
+        with pytest.raises(InvalidInputError, match="no commit of that time or before"):
+            version_at(table, time)
+    with pytest.raises(InvalidInputError, match="after the newest commit"):
+        version_at(table, 9_001)
+    os.utime(table / "_delta_log" / f"{0:020d}.json", (1, 1))
+    # The second commit was written after the third one says that it was made.
+    assert [version_at(table, time) for time in (1_000, 4_999, 5_000)] == [0, 0, 2]
+
+
+def test_a_commit_that_keeps_no_time_where_all_have_to_is_refused(keeping):
+    table = keeping(with_begin=False)
+    with pytest.raises(FormatError, match=rf"{1:020d}\.json: .*no inCommitTimestamp.*: give a version"):
+        version_at(table, 4_000)
+    assert version_at(table, 9_000) == 7
+
+
+def test_where_times_in_commits_begin_has_to_be_told_whole(tmp_path):
+    begin = {"delta.inCommitTimestampEnablementVersion": "2"}
+    kept = metadata(fields_of(NUMBERS.schema), **{"delta.enableInCommitTimestamps": "true"}, **begin)
+    commit(tmp_path, 0, PROTOCOL, kept)
+    with pytest.raises(FormatError, match="inCommitTimestampEnablementTimestamp has to be a whole number"):
+        version_at(tmp_path, 1)
+
+
+def test_a_version_is_found_by_times_in_commits_while_commits_are_cleaned_up(keeping, monkeypatch):
+    """Each time that the log has been listed, all but the newest commits are gone."""
+    table, log, listing = keeping(), keeping() / "_delta_log", log_files._listing
+    (state,) = (line for line in (log / f"{2:020d}.json").read_text().splitlines() if "metaData" in line)
+    (log / f"{5:020d}.checkpoint.{'a' * 36}.json").write_text(f"{json.dumps(PROTOCOL)}\n{state}\n")
+
+    def racing(*arguments):
+        found = listing(*arguments)
+        for version in range(6):
+            (log / f"{version:020d}.json").unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(log_files, "_listing", racing)
+    assert version_at(table, 8_500) == 6
+    table = keeping()
+    with pytest.raises(InvalidInputError, match="no commit of that time or before"):
+        version_at(table, 7_500)

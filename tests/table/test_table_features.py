@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,7 +12,7 @@ from pyspark.sql import functions as F
 
 from pyqbeast import QbeastTable, UnsupportedError, bridge, convert, scan
 from tests.spark_session import under
-from tests.table.help import holds, ids, load, log_entries, rows_2d, samples_exactly, save
+from tests.table.help import holds, ids, ids_of_each, load, log_entries, rows_2d, samples_exactly, save
 
 #: Of `rows_2d`: with them all rows go to one revision.
 BOUNDS = '{"a_min": 0, "a_max": 1000000, "b_min": 0, "b_max": 1000}'
@@ -113,6 +115,27 @@ def test_features_that_a_rewrite_has_to_respect(spark, table_path):
     with pytest.raises(UnsupportedError, match="append"):
         table.delete("id = 1")
     holds(spark, table_path)
+
+
+def test_times_that_commits_keep(spark, table_path):
+    """They are those of versions, here and in Spark, from the version on that began to keep them."""
+    save(rows_2d(spark, 1), table_path)
+    spark.sql(
+        f"ALTER TABLE delta.`{table_path}` SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')"
+    )
+    for first in (2, 3):
+        save(rows_2d(spark, 1, first=first), table_path)
+    made = [info.get("inCommitTimestamp") for info in log_entries(table_path, "commitInfo")]
+    made[0] = made[1] - 60_000
+    for version, time in enumerate(made):
+        written = time / 1000 + 100 * (version > 0)
+        os.utime(Path(table_path, "_delta_log", f"{version:020d}.json"), (written, written))
+    asked = [*made, *(time - 1 for time in made[1:])]
+    moments = [datetime.fromtimestamp(time / 1000, timezone.utc).isoformat() for time in asked]
+    at = [spark.read.format("delta").option("timestampAsOf", moment).load(table_path) for moment in moments]
+    found = [scan(table_path, timestamp=moment) for moment in moments]
+    assert [each.version for each in found] == [0, 1, 2, 3, 0, 1, 2]
+    assert [sorted(each.to_arrow()["id"].to_pylist()) for each in found] == ids_of_each(at)
 
 
 #: What is told of the rows that the next test replaces.

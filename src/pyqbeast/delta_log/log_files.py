@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyqbeast.core.errors import FormatError, InvalidInputError, TableNotFoundError, UnsupportedError
+from pyqbeast.core.format.stored_text import read_loose_json
 from pyqbeast.core.format.types import epoch_milliseconds
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
@@ -41,15 +42,24 @@ class LogFiles:
     commits: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class TimesInCommits:
+    """From which version on commits of a table keep their times, and from which time on (epoch milliseconds)."""
+
+    version: int
+    timestamp: float
+
+
 @contextlib.contextmanager
 def find_log_files(
     table: Location,
     version: int | None = None,
     timestamp: int | None = None,
     options: locations.Options = None,
+    times: TimesInCommits | None = None,
 ) -> Iterator[LogFiles]:
     """The log files of a version of `table`, to be read meanwhile: the newest one unless `version` names another, or
-    `timestamp` (epoch milliseconds) the newest one of that time.
+    `timestamp` (epoch milliseconds) the newest one of that time. `times` of a table whose commits keep theirs.
 
     Stores elsewhere tell of these files by that listing, and are not asked for each of them. The hint in
     `_last_checkpoint` is left alone: it spares its reader a full listing but can be stale, and fsspec lists the whole
@@ -64,7 +74,7 @@ def find_log_files(
         newest = max([*checkpoints, *commits])
         if timestamp is not None:
             version = _version_at(
-                timestamp, file_system, {n: f"{folder}/{name}" for n, name in commits.items()}
+                timestamp, file_system, {n: f"{folder}/{name}" for n, name in sorted(commits.items())}, times
             )
         elif version is None:
             version = newest
@@ -156,25 +166,89 @@ def _is_empty_or_gone(file_system: Any, path: str) -> bool:  # noqa: ANN401 (fss
         return True
 
 
-def _version_at(timestamp: int, file_system: Any, commits: Mapping[int, str]) -> int:  # noqa: ANN401 (fsspec's)
-    """The newest version that was committed at `timestamp` or before, by the times of the commits' files.
+def _version_at(
+    timestamp: int,
+    file_system: Any,  # noqa: ANN401 (fsspec's)
+    commits: Mapping[int, str],
+    times: TimesInCommits | None,
+) -> int:
+    """The newest version that was committed at `timestamp` or before, as Delta tells it.
+
+    From when commits keep their times on these alone count; before that, the times of the files of earlier commits.
+    """
+    if times is not None and timestamp >= times.timestamp:
+        keeping = {version: path for version, path in commits.items() if version >= times.version}
+        found, last = _by_times_in_commits(timestamp, file_system, keeping)
+    else:
+        before = math.inf if times is None else times.version
+        written = {version: path for version, path in commits.items() if version < before}
+        found, last = _by_times_of_files(timestamp, file_system, written)
+    if found is None:
+        raise InvalidInputError("timestamp: the log holds no commit of that time or before")
+    if found == max(commits) and last < timestamp:
+        raise InvalidInputError("timestamp: it is after the newest commit; leave it out to read that one")
+    return found
+
+
+def _by_times_of_files(
+    timestamp: int,
+    file_system: Any,  # noqa: ANN401 (fsspec's)
+    commits: Mapping[int, str],
+) -> tuple[int | None, float]:
+    """The newest of some commits up to a time, None if there is none; and when the last one of all was written.
 
     A file that is not newer than the one before it counts as a millisecond newer, as in Delta. One that has been
     cleaned up since it was listed is left out, as in a listing of now: a clean-up removes the oldest ones.
     """
     found, last = None, -math.inf
-    for version in sorted(commits):
-        modified = _modified(file_system, commits[version])
+    for version, path in commits.items():
+        modified = _modified(file_system, path)
         if modified is None:
             continue
         last = max(last + 1, modified)
         if last <= timestamp:
             found = version
-    if found is None:
-        raise InvalidInputError("timestamp: the log holds no commit of that time or before")
-    if last < timestamp:
-        raise InvalidInputError("timestamp: it is after the newest commit; leave it out to read that one")
-    return found
+    return found, last
+
+
+def _by_times_in_commits(
+    timestamp: int,
+    file_system: Any,  # noqa: ANN401 (fsspec's)
+    commits: Mapping[int, str],
+) -> tuple[int | None, float]:
+    """The newest of some commits up to a time, None if there is none, and its time. Later commits have later times."""
+    versions = list(commits)
+    found, last = None, -math.inf
+    low, high = 0, len(versions)
+    while low < high:
+        middle = (low + high) // 2
+        time = _time_in_commit(file_system, commits[versions[middle]])
+        if time is None:
+            # It has been cleaned up since it was listed, with those before it.
+            found, low = None, middle + 1
+        elif time <= timestamp:
+            found, last, low = versions[middle], time, middle + 1
+        else:
+            high = middle
+    return found, last
+
+
+def _time_in_commit(file_system: Any, path: str) -> int | None:  # noqa: ANN401 (fsspec's)
+    """When a commit says that it was made, in epoch milliseconds; None if it is gone."""
+    try:
+        with locations.looking_for(file_system, f"reading {path}"):
+            locations.check_is_file(file_system, path)
+            content = bytes(file_system.cat_file(path))
+    except FileNotFoundError:
+        return None
+    for line in content.splitlines():
+        action = read_loose_json(line) if b"commitInfo" in line else None
+        info = action.get("commitInfo") if isinstance(action, dict) else None
+        if isinstance(info, dict) and type(time := info.get("inCommitTimestamp")) is int:
+            return time
+    raise FormatError(
+        f"{path}: commitInfo: it has no inCommitTimestamp, and the table keeps times in its commits: give a version"
+    )
 
 
 def _modified(file_system: Any, path: str) -> int | None:  # noqa: ANN401 (fsspec's)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from pyqbeast.core.arguments import is_whole_number
 from pyqbeast.core.errors import FormatError, InvalidInputError, UnsupportedError
 from pyqbeast.core.format.hashed_layout import PHYSICAL_NAME
-from pyqbeast.core.format.stored_text import is_text, read_json, shown
+from pyqbeast.core.format.stored_text import is_text, read_json, shown, whole_number
 from pyqbeast.core.location import Location
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.actions import (
@@ -34,7 +35,7 @@ from pyqbeast.delta_log.live_file import (
     removal_time,
     texts_of,
 )
-from pyqbeast.delta_log.log_files import LogFiles, find_log_files
+from pyqbeast.delta_log.log_files import LogFiles, TimesInCommits, find_log_files
 
 # The reader features that do not change the list of files and their vectors. `catalogManaged` is not one of
 # them: only the catalog knows the newest commits of such a table.
@@ -56,6 +57,8 @@ _READER_FEATURES = frozenset(
 )
 
 _TIMES_IN_COMMITS = "delta.enableInCommitTimestamps"
+#: The version that began to keep them, and its time; no table has them that did so from its first version on.
+_TIMES_BEGIN = ("delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp")
 #: Who knows the newest commits of a table. Delta makes no reader feature of it.
 _COORDINATOR = "delta.coordinatedCommits.commitCoordinator-preview"
 #: What the JSON of a type has to hold.
@@ -115,8 +118,8 @@ def read_snapshot(
 
     Raises `TableNotFoundError` where there is none, `FormatError` (naming file and field) where its log is
     broken, `InvalidInputError` for a version or a time that the log does not reach, and `UnsupportedError` for a
-    reader feature that may change what the log means, for a time where commits keep times of their own, and for the
-    newest version where only a coordinator of commits knows it.
+    reader feature that may change what the log means, and for the newest version where only a coordinator of commits
+    knows it.
     """
     if version is not None and timestamp is not None:
         raise InvalidInputError("give a version or a timestamp, not both")
@@ -127,11 +130,10 @@ def read_snapshot(
             )
     version = None if version is None else int(version)
     timestamp = None if timestamp is None else int(timestamp)
-    if timestamp is not None:
-        _check_times_of_files(table, storage_options)
+    times = None if timestamp is None else _times_in_commits(table, storage_options)
 
     def replayed() -> tuple[LogFiles, Replay]:
-        with find_log_files(table, version, timestamp, storage_options) as files:
+        with find_log_files(table, version, timestamp, storage_options, times) as files:
             checkpoint = checkpoint_actions(files, with_removed=with_removed)
             of_checkpoint = ((files.checkpoint[0], action) for action in checkpoint)
             actions = itertools.chain(of_checkpoint, actions_of_commits(files))
@@ -146,8 +148,11 @@ def read_snapshot(
     return Snapshot(files.version, ordered, protocol, replay.metadata, tuple(replay.removed))
 
 
-def _check_times_of_files(table: Location, storage_options: locations.Options) -> None:
-    """Only the newest version says which times count: an older one may be from before."""
+def _times_in_commits(table: Location, storage_options: locations.Options) -> TimesInCommits | None:
+    """Which commits keep their times; None where the times of their files count.
+
+    Only the newest version says so: an older one may be from before.
+    """
 
     def replayed() -> tuple[LogFiles, Replay]:
         with find_log_files(table, options=storage_options) as files:
@@ -155,11 +160,14 @@ def _check_times_of_files(table: Location, storage_options: locations.Options) -
 
     files, newest = despite_cleanup(replayed)
     _checked_protocol(files, newest, is_newest=True)
-    if newest.metadata.configuration.get(_TIMES_IN_COMMITS, "").lower() == "true":
-        raise UnsupportedError(
-            f"the table at {table} keeps times in its commits ({_TIMES_IN_COMMITS}), which are not read here: give a "
-            "version"
-        )
+    configuration = newest.metadata.configuration
+    if configuration.get(_TIMES_IN_COMMITS, "").lower() != "true":
+        return None
+    if not any(name in configuration for name in _TIMES_BEGIN):
+        return TimesInCommits(0, -math.inf)
+    where = f"{files.folder}: version {files.version}"
+    version, timestamp = (whole_number(configuration.get(name), f"{where}: {name}") for name in _TIMES_BEGIN)
+    return TimesInCommits(version, timestamp)
 
 
 def _replayed(files: LogFiles, actions: Iterable[tuple[str, Action]], replay: Replay) -> Replay:
