@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -320,6 +322,39 @@ def test_a_sidecar_of_another_server_gets_no_credentials(made):
         with pytest.raises(FormatError, match=r"sidecar: http://.*/4-0.parquet lies in another store"):
             pyqbeast.scan(near.url, storage_options={"headers": {"Authorization": "Bearer sEcReT"}})
         assert other.keys == set()
+
+
+@pytest.mark.parametrize("older", ["commits", "checkpoint"])
+@pytest.mark.parametrize("kind", ["classic", "parts", "json", "parquet", "sidecar", "lost sidecar"])
+def test_a_damaged_checkpoint_is_refused_with_the_way_out_where_there_is_one(made, kind, older):
+    """Spark reads no table of its own with such damage either."""
+    if older == "checkpoint":
+        made.classic(1)
+        made.forget(0, 1)
+    {"classic": made.classic, "parts": made.parts}.get(kind, made.second)(
+        *([3, "parquet"] if kind == "parquet" else [3])
+    )
+    for commit_file in made.log.glob("0*[0-9].json"):
+        os.utime(commit_file, (4, 4) if commit_file.name == name(4, ".json") else (1, 1))
+    damaged = made.log / "_sidecars" / "3-1.parquet" if "sidecar" in kind else max(made.log.glob("*3.check*"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    if kind == "lost sidecar":
+        damaged.unlink()
+    told = (
+        rf"{damaged}.*; the log tells the same without this checkpoint: move (.*) away, and the table can be"
+    )
+    with pytest.raises(FormatError, match=told) as refused:
+        read_snapshot(made.path)
+    with pytest.raises(FormatError, match=told):
+        read_snapshot(made.path, timestamp=4_000)
+    shutil.copytree(made.path, made.path.parent / "less")
+    less = made.path.parent / "less"
+    (less / "_delta_log" / name(2, ".json")).unlink()
+    with pytest.raises(FormatError) as without:
+        read_snapshot(less)
+    assert "move" not in str(without.value)
+    Path(re.search(told, str(refused.value))[1]).unlink()
+    assert ids(made) == NEWEST
 
 
 def test_a_sidecar_in_a_sidecar(made):

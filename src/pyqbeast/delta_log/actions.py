@@ -89,12 +89,29 @@ def checkpoint_actions(files: LogFiles, *, with_removed: bool = False) -> Iterat
     """
     columns = [*_COLUMNS, *(_OF_REMOVED if with_removed else [])]
     for path in files.checkpoint:
-        for action in _file_actions(files, path, columns):
-            sidecar = action.get("sidecar")
-            if sidecar is None:
-                yield action
-            else:
-                yield from _sidecar_actions(files, _sidecar_path(files, path, sidecar), columns)
+        with _way_out(files, path):
+            for action in _file_actions(files, path, columns):
+                sidecar = action.get("sidecar")
+                if sidecar is None:
+                    yield action
+                else:
+                    yield from _sidecar_actions(files, _sidecar_path(files, path, sidecar), columns)
+
+
+@contextlib.contextmanager
+def _way_out(files: LogFiles, path: str) -> Iterator[None]:
+    """Lets errors of a file of a checkpoint say that the table can be read without it, where that is so.
+
+    The step is left to the user: damage is to be seen, and Spark does not read its own tables with it either.
+    """
+    try:
+        yield
+    except FormatError as error:
+        if files.needs_checkpoint:
+            raise
+        raise type(error)(
+            f"{error}; the log tells the same without this checkpoint: move {path} away, and the table can be read"
+        ) from error
 
 
 def commit_actions(files: LogFiles, path: str) -> Iterator[Action]:
@@ -125,9 +142,10 @@ def actions_of_table(files: LogFiles) -> Iterator[tuple[str, Action]]:
     Raises as `checkpoint_actions` and `actions_of_commits`.
     """
     for path in files.checkpoint:
-        yield from (
-            (path, action) for action in _file_actions(files, path, _OF_TABLE) if _is_of_table(action)
-        )
+        with _way_out(files, path):
+            for action in _file_actions(files, path, _OF_TABLE):
+                if _is_of_table(action):
+                    yield path, action
     for path, content in _contents(files, files.commits):
         lines = Lines.of(content)
         # A line has one action, and most writers leave no space.

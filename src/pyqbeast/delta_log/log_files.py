@@ -31,7 +31,10 @@ _CHECKPOINT = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class LogFiles:
-    """The files that make up version `version` of `table`, as paths of `file_system`, made with `options`."""
+    """The files that make up version `version` of `table`, as paths of `file_system`, made with `options`.
+
+    `needs_checkpoint` says whether the log would not tell the version without this checkpoint.
+    """
 
     table: Location
     file_system: Any
@@ -40,6 +43,7 @@ class LogFiles:
     version: int
     checkpoint: tuple[str, ...]
     commits: tuple[str, ...]
+    needs_checkpoint: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +94,7 @@ def find_log_files(
             raise FormatError(
                 f"{folder}: commit {missing:020d}.json is missing, and no checkpoint makes up for it"
             )
+        older = max((number for number in checkpoints if number < start), default=-1)
         yield LogFiles(
             table,
             file_system,
@@ -98,6 +103,7 @@ def find_log_files(
             version,
             tuple(f"{folder}/{name}" for name in checkpoints.get(start, ())),
             tuple(f"{folder}/{commits[number]}" for number in range(start + 1, version + 1)),
+            not all(number in commits for number in range(older + 1, start + 1)),
         )
 
 
