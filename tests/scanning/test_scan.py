@@ -19,6 +19,7 @@ import pytest
 
 import pyqbeast
 from pyqbeast.core.errors import FormatError, InvalidInputError, StorageError, UnsupportedError
+from pyqbeast.core.problems import EXISTS
 from pyqbeast.delta import DeletionVector, DeletionVectorDescriptor, read_snapshot, write_vectors
 from pyqbeast.scanning.data_files import BATCH_ROWS
 from pyqbeast.verification.without_spark import verify_log
@@ -283,6 +284,41 @@ def test_the_last_time_of_all_in_the_bounds(tmp_path):
     add["add"]["stats"] = json.dumps(statistics)
     commit(tmp_path, 0, PROTOCOL, metadata(fields_of(part.schema)), add)
     assert pyqbeast.scan(tmp_path).where("at > TIMESTAMP '9999-01-01'").to_arrow() == part
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_file_has_every_path_that_links_give_it(tmp_path, is_link):
+    """The table's own path may be a link, the log may name its files by one, and a folder may lie elsewhere."""
+    table, link, elsewhere = tmp_path / "table", tmp_path / "link", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link.symlink_to(table, target_is_directory=True)
+    (near,) = write_vectors(str(table), [DeletionVector([1])])
+    (far,) = write_vectors(str(elsewhere), [DeletionVector([1])])
+    (table / "inside").symlink_to(elsewhere, target_is_directory=True)
+    placed = DeletionVectorDescriptor.on_disk_with_absolute_path(
+        str(far.absolute_path(elsewhere)), far.size_in_bytes, 1, far.offset
+    )
+    added = []
+    for number, (folder, vector) in enumerate(((table, near), (link, placed), (elsewhere, None))):
+        added.append(indexed_add(folder / f"{number}.parquet", NUMBERS.slice(3 * number, 3), vector=vector))
+        added[-1]["add"]["path"] = f"{folder}/{number}.parquet"
+    commit(table, 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), *added)
+    scan = pyqbeast.scan(link if is_link else table)
+    assert ids(scan) == [0, 2, 3, 5, 6, 7, 8]
+    assert (scan.verify().problems, scan.verify().notes) == ((), ())
+    again = {"add": {**added[2]["add"], "path": "inside/2.parquet"}}
+    commit(table, 1, again)
+    twice = {each.file for each in pyqbeast.scan(link if is_link else table).verify().problems}
+    assert twice == {f"{elsewhere}/2.parquet", "inside/2.parquet"}
+
+
+def test_a_path_that_no_file_has_is_missing(tmp_path):
+    entry = indexed_add(tmp_path / "a.parquet", NUMBERS)
+    for number, path in enumerate(("a%00b", "/a%00b", "file:///a%00b")):
+        entry["add"]["path"] = path
+        commit(tmp_path / str(number), 0, PROTOCOL, metadata(fields_of(NUMBERS.schema)), entry)
+        (problem,) = pyqbeast.scan(tmp_path / str(number)).verify().problems
+        assert (problem.rule, problem.file) == (EXISTS, path)
 
 
 def test_a_colon_in_the_name_of_a_file(tmp_path):

@@ -16,6 +16,7 @@ from typing import Any
 
 from pyqbeast.core.errors import InvalidInputError, StorageError, UnsupportedError
 from pyqbeast.core.location import Location, location_text
+from pyqbeast.core.once import once
 from pyqbeast.delta_log import locations
 from pyqbeast.delta_log.descriptor import DeletionVectorDescriptor
 from pyqbeast.delta_log.live_file import LiveFile
@@ -143,13 +144,30 @@ class _Storage:
     def _place(self, location: str) -> _Place | None:
         if location.startswith(self._root_location + "/"):
             below = posixpath.normpath(location[len(self._root_location) + 1 :])
-            return self._system, f"{self._root}/{below}"
+            return self._listed_place(self._system, f"{self._root}/{below}")
         try:
-            place = locations.open_named(location, self._table, self._options)
+            place = self._listed_place(*locations.open_named(location, self._table, self._options))
         except (InvalidInputError, UnsupportedError):
             return None
         self._names.setdefault(place, location)
         return place
+
+    def _listed_place(self, system: Any, path: str) -> _Place:  # noqa: ANN401 (fsspec's)
+        """A file as the listing names it where that has it.
+
+        Links give a local file many paths: the table's own path may be one, and the log may name another.
+        """
+        if path not in self._sizes and system == self._system and is_local(system):
+            # No file has a path with a NUL character.
+            with contextlib.suppress(ValueError):
+                path = self._by_real_path.get(os.path.realpath(path), path)
+        return system, path
+
+    @property
+    @once
+    def _by_real_path(self) -> dict[str, str]:
+        """The listed files by the paths that have no links in them."""
+        return {os.path.realpath(path): path for path in self._sizes}
 
     def _is_below(self, place: _Place) -> bool:
         """Whether a file lies in the table's folder."""

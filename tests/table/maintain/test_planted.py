@@ -120,6 +120,30 @@ def test_files_that_no_version_names_are_a_note_and_links_that_lead_back_are_fol
     assert (report.problems, report.notes) == ((), verify_log(str(path)).notes)
 
 
+def test_files_are_found_by_any_path_that_links_give_them(spark, small, tmp_path):
+    """The table's own path may be a link, the log may name its files by one, and a folder may lie elsewhere."""
+    path, link, elsewhere = tmp_path / "table", tmp_path / "link", tmp_path / "elsewhere"
+    shutil.copytree(small, path)
+    elsewhere.mkdir()
+    link.symlink_to(path, target_is_directory=True)
+    (path / "inside").symlink_to(elsewhere, target_is_directory=True)
+    log = TableLog(path)
+    first, second, third = sorted(log.files)[:3]
+    shutil.move(path / third, elsewhere / third)
+    for name, folder in ((first, path), (second, link), (third, elsewhere)):
+        log.files[name] = {**log.files[name], "path": f"{folder}/{name}"}
+    log.save()
+    for opened in (path, link):
+        reports = [QbeastTable.for_path(spark, str(opened)).verify("log"), verify_log(str(opened))]
+        assert [(each.problems, each.notes) for each in reports] == [((), ())] * 2
+    log.files["again"] = {**log.files[second], "path": second}
+    log.save()
+    for opened in (path, link):
+        reports = [QbeastTable.for_path(spark, str(opened)).verify("log"), verify_log(str(opened))]
+        twice = [found(each.problems)[second] for each in reports]
+        assert [problems.LIVE_ONCE in each for each in twice] == [True, True]
+
+
 def test_what_can_be_healed_is_found_and_healed_and_no_row_changes(spark, good, tmp_path):
     """Nothing is found in the other files, of which some have vectors and some have parts."""
     path = tmp_path / "table"

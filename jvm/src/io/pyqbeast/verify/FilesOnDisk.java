@@ -51,11 +51,16 @@ public final class FilesOnDisk {
   /** The table's folder. */
   private final String root;
 
+  private final FileSystem files;
+
+  /** The listed files by their paths without links; null until one is looked for by that. */
+  private Map<String, String> byRealPath;
+
   private FilesOnDisk(TableLog table) throws IOException {
     this.log = table.deltaLog();
     boolean isIceberg = UniversalFormat.icebergEnabled(table.snapshot().metadata());
     this.conf = log.newDeltaHadoopConf();
-    FileSystem files = log.dataPath().getFileSystem(conf);
+    this.files = log.dataPath().getFileSystem(conf);
     this.root = files.makeQualified(log.dataPath()) + "/";
     for (FileStatus each : Listing.below(files, log.dataPath(), one -> !isHidden(one.getPath().getName(), isIceberg))) {
       sizes.put(each.getPath().toString(), each.getLen());
@@ -116,8 +121,21 @@ public final class FilesOnDisk {
   /** The location of a path that the log names, which is then no orphan. */
   private String noted(Path path) {
     String location = path.toUri().getScheme() == null ? log.dataPath().toUri().getScheme() + ":" + path : path.toString();
-    named.add(location);
-    return location;
+    String listed = sizes.containsKey(location) ? location : listed(path, location);
+    named.add(listed);
+    return listed;
+  }
+
+  /**
+   * The location by which the listing has a file. Links give a local file many paths: the table's own path may be one,
+   * and the log may name another.
+   */
+  private String listed(Path path, String location) {
+    if (byRealPath == null) {
+      byRealPath = new HashMap<>();
+      sizes.keySet().forEach(each -> byRealPath.put(Listing.realPath(files, new Path(each)), each));
+    }
+    return byRealPath.getOrDefault(Listing.realPath(files, path), location);
   }
 
   /** Null for a file that is not there. A shallow clone has files outside the table's folder, others may be hidden. */

@@ -18,6 +18,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.RemoveFile;
 
 /**
  * Files that writes left in a table's folder when they failed. Delta's {@code VACUUM} knows data files and vectors; the
@@ -57,6 +60,7 @@ public final class Leftovers {
     long retention = hours < 0 ? DeltaLog.tombstoneRetentionMillis(log.snapshot().metadata()) : hours * 3_600_000L;
     FileSystem files = log.deltaLog().dataPath().getFileSystem(log.deltaLog().newDeltaHadoopConf());
     checkNoLinks(log, files);
+    checkNoOtherPaths(log, files);
     List<String> found = vacuum(log, hours, true);
     if (!dryRun) {
       vacuum(log, hours, false);
@@ -79,6 +83,42 @@ public final class Leftovers {
     FileSystem raw = Listing.raw(files);
     if (raw instanceof RawLocalFileSystem) {
       Listing.below(raw, log.deltaLog().dataPath(), each -> isNoLink(log, raw, each));
+    }
+  }
+
+  /**
+   * Refuses a table that lies behind a link where its log names its own files by another of their paths: {@code VACUUM}
+   * compares texts, and would delete them. Files that are out of the table count too, as earlier versions have them.
+   */
+  private static void checkNoOtherPaths(TableLog log, FileSystem files) {
+    if (!(Listing.raw(files) instanceof RawLocalFileSystem)) {
+      return;
+    }
+    List<FileAction> all = new ArrayList<>(log.liveFiles());
+    all.addAll(List.of((RemoveFile[]) log.snapshot().tombstones().collect()));
+    all.forEach(file -> pathsOf(log, file).forEach(path -> checkPath(log, files, path)));
+  }
+
+  /** Where a file and its deletion vector lie; none where the log tells no path, as no file has it. */
+  private static List<Path> pathsOf(TableLog log, FileAction file) {
+    try {
+      Path path = file.absolutePath(log.deltaLog());
+      DeletionVectorDescriptor vector = file.deletionVector();
+      boolean isOnDisk = vector != null && vector.isOnDisk();
+      return isOnDisk ? List.of(path, vector.absolutePath(log.deltaLog().dataPath())) : List.of(path);
+    } catch (RuntimeException e) {
+      return List.of();
+    }
+  }
+
+  private static void checkPath(TableLog log, FileSystem files, Path file) {
+    Path table = log.deltaLog().dataPath();
+    boolean isBelow = file.toUri().getPath().startsWith(table.toUri().getPath() + "/");
+    if (!isBelow && Listing.realPath(files, file).startsWith(Listing.realPath(files, table) + "/")) {
+      throw new Refusal(
+          log.path() + " was not cleaned: its log names the file " + file + " by a path that is not below the table's"
+              + " own, as one of the two leads over a link, and VACUUM would delete the file; open the table by the path"
+              + " that its log names");
     }
   }
 

@@ -62,9 +62,17 @@ final class Listing {
     return files instanceof ChecksumFileSystem checked ? checked.getRawFileSystem() : files;
   }
 
-  private static String realPath(FileSystem files, Path folder) throws IOException {
-    return raw(files) instanceof RawLocalFileSystem local
-        ? local.pathToFile(folder).getCanonicalPath()
-        : folder.toString();
+  /** The path of a file or folder without links, where it is one of a local disk; others keep theirs. */
+  static String realPath(FileSystem files, Path path) {
+    String scheme = path.toUri().getScheme();
+    boolean isHere = scheme == null || scheme.equals(files.getUri().getScheme());
+    if (!isHere || !(raw(files) instanceof RawLocalFileSystem local)) {
+      return path.toString();
+    }
+    try {
+      return local.pathToFile(path).getCanonicalPath();
+    } catch (IOException | IllegalArgumentException e) {
+      return path.toString(); // no file has such a path
+    }
   }
 }
