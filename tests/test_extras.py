@@ -163,6 +163,7 @@ def test_a_scan_without_pandas_says_what_to_install(monkeypatch, golden):
         "upgrade table",
         "clean table",
         "doctor",
+        "prepare",
         "demo",
         "tiledb import table array",
     ],

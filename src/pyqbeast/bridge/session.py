@@ -16,7 +16,7 @@ from pyqbeast.bridge import failures, python_callbacks
 from pyqbeast.bridge.jars import listed, missing_jars, ship_bridge_jar
 from pyqbeast.bridge.jvm import active_session_stays
 from pyqbeast.bridge.setup_checks import check_delta, check_delta_package, check_jar, check_jvm, check_spark
-from pyqbeast.bridge.start import given_settings, quiet_start
+from pyqbeast.bridge.start import class_archive, given_settings, quiet_start
 from pyqbeast.core.errors import InvalidInputError, SessionError
 
 EXTENSION = "io.pyqbeast.QbeastExtension"
@@ -100,6 +100,7 @@ def _configure(builder: SparkSession.Builder) -> None:
     if options.get(CATALOG) in (*_NO_CATALOG, DELTA_CATALOG_CLASS):
         builder._options[CATALOG] = _Default(CATALOG_CLASS)
     defaults = quiet_start.settings(options)
+    defaults |= class_archive.settings({**options, **defaults})
     if _LOG_STORES.isdisjoint(options):
         defaults[_LOCAL_LOG_STORE] = _LOCAL_LOG_STORE_CLASS
     cores = given_settings.local_cores(str(options.get("spark.master", "")))

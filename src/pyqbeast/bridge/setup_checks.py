@@ -8,9 +8,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pyspark
@@ -22,6 +19,7 @@ from pyspark.sql import SparkSession
 from pyqbeast.bridge.jars import bridge_jar
 from pyqbeast.bridge.jvm import java
 from pyqbeast.bridge.start import given_settings
+from pyqbeast.bridge.start.java_command import java_command, told_by
 from pyqbeast.core.errors import SessionError
 from pyqbeast.spark_versions import BUILT_FOR, DELTA_VERSION, SPARK_VERSIONS, delta_package, minor
 
@@ -49,12 +47,8 @@ def check_jvm() -> None:
     if SparkContext._gateway is not None:
         _check_jars(SparkContext._gateway)
         return
-    home = os.environ.get("JAVA_HOME")
-    command = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if command is None:
-        where = f"JAVA_HOME ({home}) holds no bin/java" if home else "there is no java on the path"
-        raise SessionError(f"Spark needs Java 17 or newer, and {where}; install a JDK 17 or set JAVA_HOME")
-    version = re.search(r'version "(\d+)', _told_by(command))
+    command = java_command()
+    version = re.search(r'version "(\d+)', told_by(command))
     if version and int(version[1]) < 17:
         raise SessionError(f"Spark needs Java 17 or newer, and {command} is Java {version[1]}; set JAVA_HOME")
     spark = minor(pyspark.__version__)
@@ -63,21 +57,6 @@ def check_jvm() -> None:
             f"Spark {spark} does not run on Java {_TOO_NEW} and newer, and {command} is Java {version[1]}; set "
             "JAVA_HOME to a Java 17 or 21"
         )
-
-
-def _told_by(command: str) -> str:
-    """What a Java tells of itself."""
-    try:
-        done = subprocess.run(
-            [command, "-version"], capture_output=True, text=True, errors="backslashreplace", check=True
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        # One for another machine cannot be started. macOS has a java that only says where to get one.
-        reason = str(error) if isinstance(error, OSError) else " ".join(error.stderr.split())
-        raise SessionError(
-            f"Spark needs Java 17 or newer, and {command} does not run: {reason}; set JAVA_HOME"
-        ) from error
-    return done.stderr
 
 
 def _connect() -> None:

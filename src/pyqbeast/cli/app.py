@@ -25,6 +25,7 @@ _COMMANDS = [
     "upgrade",
     "clean",
     "doctor",
+    "prepare",
     "tiledb",
 ]
 

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Literal
 
@@ -103,8 +103,8 @@ def _expected(error: Exception, command_name: str) -> Exception | None:
         return None
 
 
-def local_session() -> SparkSession:
-    """A quiet session on all cores of this machine."""
+def local_session(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A quiet session on all cores of this machine, with further settings."""
     configure = pyqbeast.configure  # says what to install where there is no Spark
     from pyspark.sql import SparkSession
 
@@ -117,6 +117,8 @@ def local_session() -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.log.level", "ERROR")
     )
+    for key, value in (settings or {}).items():
+        builder.config(key, value)
     return configure(builder).getOrCreate()
 
 

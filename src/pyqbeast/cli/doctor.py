@@ -35,6 +35,7 @@ def _look_at_machine(output: common.Output) -> None:
 
     from pyqbeast.bridge.jars import bridge_jar
     from pyqbeast.bridge.session import java_version
+    from pyqbeast.bridge.start.class_archive import archive
     from pyqbeast.spark_versions import DELTA_VERSION
 
     versions = {
@@ -44,9 +45,11 @@ def _look_at_machine(output: common.Output) -> None:
         "delta": DELTA_VERSION,
         "java": java_version(spark),
         "jar": str(bridge_jar()),
+        "classes": (classes := archive()) and str(classes),
         "rows": spark.range(1000).count(),
     }
-    lines = [f"{name:>9}  {value}" for name, value in versions.items()]
+    told = {**versions, "classes": classes or "in no archive: pyqbeast prepare lets sessions start faster"}
+    lines = [f"{name:>9}  {value}" for name, value in told.items()]
     common.show(
         output, lambda: versions, lambda: "\n".join([*lines, "a session starts and answers: all is well"])
     )

@@ -24,6 +24,8 @@ ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 #: Where spark-submit or another gateway has started the JVM before this process, it is set.
 GATEWAY = "PYSPARK_GATEWAY_PORT"
 JARS = "spark.jars"
+#: Options of the driver's JVM: those that a setup gives, and those that a user adds.
+DRIVER_OPTIONS, EXTRA_DRIVER_OPTIONS = "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"
 _CGROUP = Path("/sys/fs/cgroup")
 #: The files in which Linux tells how long a container may use cores in what time, in cgroups of version 2 and of 1.
 _CPU_TIMES = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
@@ -62,10 +64,14 @@ def _usable_cores() -> int:
     return cores
 
 
+def spark_home() -> Path:
+    """The folder of the Spark that a session starts."""
+    return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+
+
 def configuration_folder() -> Path:
     """Where Spark looks for `spark-defaults.conf` and for settings of log4j."""
-    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    return Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf")
+    return Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf")
 
 
 def properties(file: Path) -> dict[str, str]:

@@ -20,6 +20,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from pyqbeast.bridge.start import given_settings
+from pyqbeast.bridge.start.given_settings import DRIVER_OPTIONS, EXTRA_DRIVER_OPTIONS
 from pyqbeast.core.errors import SessionError
 
 #: Spark loads a module, and opens a package that is gone since JDK 24. The JVM says so before anything can be set in
@@ -28,7 +29,6 @@ _NOISE = (
     b"WARNING: Using incubator modules: jdk.incubator.vector\n",
     b"WARNING: package sun.security.action not in java.base\n",
 )
-_DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 #: Variables through which users hand options to the JVM.
 _VARIABLES = (
     "JAVA_TOOL_OPTIONS",
@@ -44,8 +44,8 @@ def settings(options: Mapping[str, Any]) -> dict[str, str]:
     quiet = {} if "spark.ui.showConsoleProgress" in options else {"spark.ui.showConsoleProgress": "false"}
     if not _has_log_settings(options):
         ours = Path(str(files("pyqbeast") / "bridge" / "log4j2.properties")).as_uri()
-        given = str(options.get(_DRIVER_OPTIONS) or "")
-        quiet[_DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={ours} {given}".strip()
+        given = str(options.get(DRIVER_OPTIONS) or "")
+        quiet[DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={ours} {given}".strip()
     return quiet
 
 
@@ -165,13 +165,13 @@ def _write(some: bytes) -> None:
 
 
 def _has_log_settings(options: Mapping[str, Any]) -> bool:
-    settings_texts = [str(options.get(key, "")) for key in (_DRIVER_OPTIONS, "spark.driver.extraJavaOptions")]
+    settings_texts = [str(options.get(key, "")) for key in (DRIVER_OPTIONS, EXTRA_DRIVER_OPTIONS)]
     settings_texts += [os.environ.get(name, "") for name in _VARIABLES]
     folder = given_settings.configuration_folder()
     defaults = folder / "spark-defaults.conf"
     if defaults.is_file():
         text = defaults.read_text(encoding="utf-8", errors="replace")
-        settings_texts.append(text.replace(_DRIVER_OPTIONS, "log4j"))  # what stands there would be lost
+        settings_texts.append(text.replace(DRIVER_OPTIONS, "log4j"))  # what stands there would be lost
     return (
         any("log4j" in each for each in settings_texts)
         or "LOG4J_CONFIGURATION_FILE" in os.environ
