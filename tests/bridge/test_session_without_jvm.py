@@ -356,3 +356,37 @@ def test_a_java_that_does_not_run(no_jvm, monkeypatch, tmp_path, program, reason
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(SessionError, match=rf"bin/java does not run: {reason}; set JAVA_HOME"):
         pyqbeast.configure(SparkSession.Builder())
+
+
+@pytest.mark.parametrize("setting", ["JAVA_HOME=${SPARK_CONF_DIR}/jdk", "PATH=${SPARK_CONF_DIR}/jdk/bin"])
+@pytest.mark.parametrize("of_spark", [True, False])
+def test_java_is_the_one_that_the_settings_of_spark_name(setting, of_spark, no_jvm, monkeypatch, tmp_path):
+    """Spark's programs read `spark-env.sh` before they look for Java, and a machine may name its Java there alone."""
+    folder = tmp_path / "conf"
+    java = folder / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    if of_spark:
+        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+        monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    else:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("SPARK_CONF_DIR", "conf")
+    settings = folder / "spark-env.sh"
+    settings.write_text(f"echo of the machine\n{setting}\n")
+    with pytest.raises(SessionError, match="conf/jdk/bin/java is Java 11; set JAVA_HOME"):
+        pyqbeast.configure(SparkSession.Builder())
+
+
+@pytest.mark.parametrize(("text", "path"), [("exit 3\n", None), ("JAVA_HOME=/elsewhere\n", "/nowhere")])
+def test_settings_of_spark_that_cannot_be_asked(text, path, no_jvm, monkeypatch, tmp_path):
+    """They end the program that reads them, or there is no bash. Spark does not start either."""
+    (tmp_path / "spark-env.sh").write_text(text)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", "/nowhere/jdk")
+    if path is not None:
+        monkeypatch.setenv("PATH", path)
+    with pytest.raises(SessionError, match=r"JAVA_HOME \(/nowhere/jdk\) holds no bin/java"):
+        pyqbeast.configure(SparkSession.Builder())
