@@ -177,6 +177,32 @@ def test_a_picture_in_the_home_directory(golden, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_picture_at_a_url(golden, tmp_path, monkeypatch):
+    """The URL of a file is that file, as where it names a table: nothing in it is encoded. A store takes no picture."""
+    (tmp_path / "cwd").mkdir()
+    monkeypatch.chdir(tmp_path / "cwd")
+    array = str(golden("tiledb/sp_multifrag") / "array")
+    plot.Page("<html>").save(f"file://localhost{tmp_path}/a%20b.html")
+    plot.page(array, f"file:{tmp_path}/b.html")
+    plot.image(array, f"file://{tmp_path}/c.svg")
+    done = CliRunner().invoke(app, ["plot", array, "--to", f"file://{tmp_path}/d.svg"])
+    assert done.output.startswith(f"wrote {tmp_path / 'd.svg'}, ")
+    assert all((tmp_path / name).exists() for name in ("a%20b.html", "b.html", "c.svg", "d.svg"))
+    store = "s3://key:hidden@bucket/a"
+    told = r"s3://key:\*\*\*@bucket/a.* is the URL of a store, .*: name a path"
+    for write in (
+        lambda: plot.Page("").save(f"{store}.html"),
+        lambda: plot.page(array, f"{store}.html"),
+        lambda: plot.image(array, f"{store}.svg"),
+    ):
+        with pytest.raises(InvalidInputError, match=told):
+            write()
+    done = CliRunner().invoke(app, ["plot", array, "--to", f"{store}.html"])
+    assert (done.exit_code, bool(re.match(f"error: {told}", done.output))) == (1, True)
+    assert not any((tmp_path / "cwd").iterdir())
+
+
+@pytest.mark.slow
 def test_an_image_shows_names_as_they_are(tmp_path):
     """A dollar begins no formula, and what neither XML nor UTF-8 may hold, and no font has, is written out."""
     name = "usd_$_\\x$ a\x01b\x1b"

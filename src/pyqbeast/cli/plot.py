@@ -22,31 +22,31 @@ _GENERATOR = b'<meta name="generator" content="pyqbeast">'
     "--to",
     "-o",
     "target",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     show_default="index.html",
     help="The file: .html for a page to explore, .png or .svg for a report.",
 )
 @click.option("--version", type=int, help="Of a table; by default the newest.")
-def plot(path: str, target: Path | None, version: int | None, output: common.Output) -> None:
+def plot(path: str, target: str | None, version: int | None, output: common.Output) -> None:
     """Draw the tree, cubes and samples of the table at PATH.
 
     Its history too; of a TileDB array at PATH the fragments. Needs no Spark.
     """
-    target = local_file(target or _page_of_ours())
-    ending = target.suffix.lower()
+    file = local_file(_page_of_ours() if target is None else target)
+    ending = file.suffix.lower()
     if ending == ".html":
-        pictures.page(path, target, version=version)
+        pictures.page(path, file, version=version)
     elif ending in (".png", ".svg"):
-        pictures.image(path, target, version=version)
+        pictures.image(path, file, version=version)
     else:
         raise InvalidInputError(
-            f"a picture is written to a file that ends in .html, .png or .svg, not to {target}"
+            f"a picture is written to a file that ends in .html, .png or .svg, not to {file}"
         )
-    size = target.stat().st_size
+    size = file.stat().st_size
     common.show(
         output,
-        lambda: {"path": without_secrets(path), "target": str(target), "bytes": size},
-        lambda: f"wrote {target}, {size:,} bytes",
+        lambda: {"path": without_secrets(path), "target": str(file), "bytes": size},
+        lambda: f"wrote {file}, {size:,} bytes",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pyqbeast.core.errors import InvalidInputError
@@ -10,6 +11,7 @@ from pyqbeast.core.errors import InvalidInputError
 #: What names a table or an array: a local path, or the URL of one.
 Location = str | os.PathLike[str]
 _FILE_URL = "file://"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def location_text(location: Location) -> str:
@@ -37,9 +39,22 @@ def _without_host(url: str) -> str:
 
 
 def local_file(location: Location) -> Path:
-    """The file to write that a user names. `~` is the home directory, as where fsspec opens what is named."""
+    """The file to write that a user names. `~` is the home directory, as where fsspec opens what is named.
+
+    Raises:
+        InvalidInputError: It is neither a path nor a URL of this machine.
+    """
+    text = location_text(location)
+    if text.startswith("file:"):
+        # Nothing in it is encoded, as in the URL of a table.
+        text = text.removeprefix("file:").removeprefix("//")
+    elif _URL.match(text):
+        raise InvalidInputError(
+            f"{text} is the URL of a store, and the file is written on this machine: name a path, and "
+            "copy it to the store"
+        )
     # `Path.expanduser` fails where there is no such user; fsspec takes the name as it is.
-    return Path(os.path.expanduser(location_text(location)))  # noqa: PTH111
+    return Path(os.path.expanduser(text))  # noqa: PTH111
 
 
 def opening_failed(location: str, error: Exception) -> str:

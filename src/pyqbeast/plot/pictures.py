@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pyqbeast.approximate.estimate.outcome import Outcome
 from pyqbeast.core.errors import InvalidInputError, StorageError, TableNotFoundError
 from pyqbeast.core.extras import of_extra
 from pyqbeast.core.html import escaped
-from pyqbeast.core.location import Location, local_file, location_text
+from pyqbeast.core.location import Location, local_file
 from pyqbeast.delta_log import locations
 from pyqbeast.plot.gather.array import ArrayPicture, gather_array
 from pyqbeast.plot.gather.table import TablePicture, gather_table
@@ -74,7 +73,7 @@ def page(
         MissingPackageError: Bokeh is not installed.
         QbeastError: log or files cannot be read.
     """
-    if target is not None and Path(location_text(target)).suffix.lower() in _IMAGES:
+    if target is not None and local_file(target).suffix.lower() in _IMAGES:
         raise InvalidInputError(f"a page is HTML and is not written to {target}: `image` draws that")
     of_extra("plot", "bokeh", _PURPOSE)
     from pyqbeast.plot.draw.array_page import array_page
@@ -106,7 +105,7 @@ def image(
         MissingPackageError: Matplotlib is not installed.
         QbeastError: as `page`.
     """
-    kind = Path(location_text(target)).suffix.lower()
+    kind = local_file(target).suffix.lower()
     if kind not in _IMAGES:
         raise InvalidInputError(f"an image is written to a file that ends in .png or .svg, not to {target}")
     of_extra("plot", "matplotlib", _PURPOSE)
