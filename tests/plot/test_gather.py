@@ -269,6 +269,27 @@ def test_an_answer_that_keeps_some_groups_is_followed_from_step_to_step(tmp_path
     assert next(iter(answers_of([replace(last, choice=None)]).series)) == "mean, group = a, sure = True"
 
 
+def test_groups_whose_names_read_alike_are_two_series(tmp_path):
+    """NULL and the text None were one, whose bounds jumped between both."""
+    rows = {"g": [None, "None", "None", "b"], "h": ["x", "x", "x", "1"], "id": range(4)}
+    estimate = scan(indexed_table(tmp_path / "a", pa.table(rows))).tolerance(
+        {"n": ("*", "count")}, by=["g", "h"], exact=True
+    )
+    series = answers_of([estimate, estimate]).series
+    assert {name: [each.value for each in steps] for name, steps in series.items()} == {
+        "n, g = None, h = 'x'": [1, 1],
+        "n, g = 'None', h = 'x'": [2, 2],
+        "n, g = 'b', h = '1'": [1, 1],
+    }
+    rows = {"g": ["1, h = 2", "1", "1"], "h": ["3", "2, h = 3", "2, h = 3"], "id": range(3)}
+    estimate = scan(indexed_table(tmp_path / "b", pa.table(rows))).tolerance(
+        {"n": ("*", "count")}, by=["g", "h"], exact=True
+    )
+    series = answers_of([estimate]).series
+    assert series["n, g = '1, h = 2', h = '3'"][0].value == 1
+    assert series["n, g = '1', h = '2, h = 3'"][0].value == 2
+
+
 def test_an_answer_of_days_that_python_lacks(tmp_path):
     days = pa.array(range(3_000_000, 3_000_040), pa.int32()).view(pa.date32())
     table = indexed_table(tmp_path, pa.table({"id": range(40), "day": days}))

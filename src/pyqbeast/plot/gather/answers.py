@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from pyqbeast.approximate.estimate.outcome import HIGH, LOW, Outcome
 from pyqbeast.core.errors import InvalidInputError
@@ -24,6 +25,16 @@ class AnswerStep:
     value: float | None
     low: float | None
     high: float | None
+
+
+class _Name(NamedTuple):
+    """What a number is called: as people read it, and so that no two groups have one name.
+
+    NULL reads like the text "None", and texts may hold commas.
+    """
+
+    plain: str
+    exact: str
 
 
 @dataclass(frozen=True)
@@ -54,20 +65,24 @@ def answers_of(estimates: Iterable[Outcome]) -> Answers | None:
         )
     if not steps:
         return None
-    series: dict[str, list[AnswerStep]] = {}
-    names: list[str] = []
+    series: dict[_Name, list[AnswerStep]] = {}
+    names: list[_Name] = []
     for step in steps:
         numbers = _numbers(*step.shown_rows(None), keeps_some=step.choice is not None)
         names = list(numbers)
         for name, bounds in numbers.items():
             series.setdefault(name, []).append(AnswerStep(step.fraction, step.bytes_read, *bounds))
-    kept = {name: series[name] for name in names[:_MOST_SERIES]}
-    return Answers(steps[-1].confidence, steps[-1].exact_bytes, kept)
+    kept = names[:_MOST_SERIES]
+    shown = [name.plain for name in kept]
+    if len(set(shown)) < len(kept):
+        shown = [name.exact for name in kept]
+    named = {text: series[name] for text, name in zip(shown, kept, strict=True)}
+    return Answers(steps[-1].confidence, steps[-1].exact_bytes, named)
 
 
 def _numbers(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, keeps_some: bool
-) -> dict[str, tuple[_Number, _Number, _Number]]:
+) -> dict[_Name, tuple[_Number, _Number, _Number]]:
     """Each estimated number of an answer and its bounds, by the names of its group and its column.
 
     An answer that keeps some of its groups has a last column that tells how sure that is.
@@ -82,10 +97,11 @@ def _numbers(
         beside.add(len(columns) - 1)
     numbers = {}
     for row in rows:
-        group = ", ".join(f"{columns[at]} = {row[at]}" for at in range(len(columns)) if at not in beside)
+        group = [(columns[at], row[at]) for at in range(len(columns)) if at not in beside]
+        plain, exact = ([f"{name} = {show(value)}" for name, value in group] for show in (str, repr))
         for at in bounded:
-            name = f"{columns[at]}, {group}" if group else columns[at]
             value, low, high = (_number(row[at + part]) for part in range(3))
+            name = _Name(", ".join([columns[at], *plain]), ", ".join([columns[at], *exact]))
             numbers[name] = (value, low, high)
     return numbers
 
