@@ -255,6 +255,13 @@ def test_what_is_no_estimate_is_told(wrong):
         answers_of(wrong)
 
 
+def test_a_single_estimate_is_a_list_of_one(tmp_path):
+    """`tolerance` gives one."""
+    estimate = scan(indexed_table(tmp_path, pa.table({"id": range(6)}))).tolerance({"mean": ("id", "avg")})
+    assert answers_of(estimate) == answers_of([estimate])
+    assert answers_of(estimate).series["mean"][0].value == 2.5
+
+
 def test_an_answer_that_keeps_some_groups_is_followed_from_step_to_step(tmp_path):
     """Its column `sure` changes from step to step, and is no part of a group."""
     table = indexed_table(tmp_path, pa.table({"id": range(6), "group": ["a", "b"] * 3}))

@@ -48,7 +48,7 @@ def page(
     target: Location | None = None,
     *,
     version: int | None = None,
-    estimates: Iterable[Outcome] = (),
+    estimates: Outcome | Iterable[Outcome] = (),
     storage_options: locations.Options = None,
 ) -> Page:
     """A page to explore an indexed table or a TileDB array with. Needs `pyqbeast[plot]`, and neither Spark nor Java.
@@ -123,7 +123,7 @@ def image(
 def _gathered(
     path: Location,
     version: int | None,
-    estimates: Iterable[Outcome],
+    estimates: Outcome | Iterable[Outcome],
     storage_options: locations.Options,
 ) -> TablePicture | ArrayPicture:
     try:

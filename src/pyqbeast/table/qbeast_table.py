@@ -286,7 +286,7 @@ class QbeastTable:
             return clean(self._spark, self._path, retain_hours, dry_run=dry_run)
 
     def plot(
-        self, target: str | os.PathLike[str] | None = None, *, estimates: Iterable[Outcome] = ()
+        self, target: str | os.PathLike[str] | None = None, *, estimates: Outcome | Iterable[Outcome] = ()
     ) -> Page:
         """A page to explore the index with, which a notebook shows. See `pyqbeast.plot.page`.
 

@@ -52,16 +52,16 @@ class Answers:
     series: dict[str, list[AnswerStep]]
 
 
-def answers_of(estimates: Iterable[Outcome]) -> Answers | None:
+def answers_of(estimates: Outcome | Iterable[Outcome]) -> Answers | None:
     """The numbers of estimates of one query, in the order in which they were made; None without estimates.
 
-    Of many groups only those that the last answer begins with are kept. Raises InvalidInputError for what is no list of
-    estimates.
+    Of many groups only those that the last answer begins with are kept. Raises InvalidInputError for what is neither an
+    estimate nor a list of estimates.
     """
-    steps = list(estimates) if isinstance(estimates, Iterable) else [None]
+    steps = list(estimates) if isinstance(estimates, Iterable) else [estimates]
     if not all(hasattr(step, "exact_bytes") for step in steps):
         raise InvalidInputError(
-            f"estimates takes a list of what tolerance gives, or what refine gives, not {estimates!r}"
+            f"estimates takes what tolerance gives, or a list of it, or what refine gives, not {estimates!r}"
         )
     if not steps:
         return None

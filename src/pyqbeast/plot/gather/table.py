@@ -56,7 +56,7 @@ class TablePicture:
 def gather_table(
     path: Location,
     version: int | None = None,
-    estimates: Iterable[Outcome] = (),
+    estimates: Outcome | Iterable[Outcome] = (),
     storage_options: locations.Options = None,
 ) -> TablePicture:
     """What there is to see of a version of a table, by default the newest. See `pyqbeast.plot.page`."""
