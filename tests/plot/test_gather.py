@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 import re
@@ -17,13 +18,19 @@ from pyqbeast.cli.tiledb import commands as tiledb_commands
 from pyqbeast.core.errors import InvalidInputError
 from pyqbeast.core.format.constants import TAG_KEY_ROWS
 from pyqbeast.core.format.key_frequency import KeyFrequency
+from pyqbeast.core.format.types import DATE, TIMESTAMP
 from pyqbeast.core.otree.status import IndexStatus
+from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.core.transform.linear import Linear
+from pyqbeast.core.transform.registry import transformer_for
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.answers import answers_of
 from pyqbeast.plot.gather.array import gather_array
+from pyqbeast.plot.gather.axes import tree_axes
 from pyqbeast.plot.gather.fractions import FRACTIONS
 from pyqbeast.plot.gather.levels import levels_of
 from pyqbeast.plot.gather.points import Points
+from pyqbeast.plot.gather.scales import Scale
 from pyqbeast.plot.gather.table import gather_table
 from pyqbeast.scanning.scan import scan
 from pyqbeast.tiledb import (
@@ -164,15 +171,31 @@ def test_times_of_points_are_milliseconds_also_where_python_has_none():
             "t": pa.array([moment, day * 86_400_000_000], pa.timestamp("us")),
         }
     )
-    taken = [SimpleNamespace(coordinate=lambda value: math.nan if value is None else value)] * 2
-    revision = SimpleNamespace(
-        transformers=[SimpleNamespace(column="d"), SimpleNamespace(column="t")], transformations=taken
-    )
+    taken = [SimpleNamespace(coordinate=lambda value: math.nan if value is None else value, borders=list)] * 2
+    transformers = [
+        SimpleNamespace(column="d", data_type=DATE),
+        SimpleNamespace(column="t", data_type=TIMESTAMP),
+    ]
+    revision = SimpleNamespace(transformers=transformers, transformations=taken)
     places = Points(rows, np.zeros(2, np.uint8)).coordinates(revision)
     assert [repr(each.tolist()) for each in places] == [
         "[432000000000000.0, nan]",
         "[-1.0, 432000000000000.0]",
     ]
+
+
+@pytest.mark.parametrize("hours", [0, 5, 10, -1, -9, -13])
+def test_dates_lie_in_the_cubes_of_the_zone_that_wrote_them(hours):
+    """They count as midnights there; those of New York lay five hours left of their cubes, and so did the labels."""
+    first, last = (moment + hours * 3_600_000 for moment in (1_704_067_200_000, 1_704_240_000_000))
+    revision = Revision(
+        1, 0, "", 1_000, (transformer_for("d", "linear", DATE),), (Linear(DATE, first, last, first),)
+    )
+    days = [dt.date(2024, 1, day) for day in (1, 2, 3)]
+    (places,) = Points(pa.table({"d": [*days, None]}), np.zeros(4, np.uint8)).coordinates(revision)
+    assert places.tolist() == [0, 0.5, 1, 0]
+    (axis,) = tree_axes(revision, {"d": Scale.over(days)})
+    assert (axis.ticks.tolist(), axis.labels) == ([0, 0.5, 1], ("2024-01-01", "2024-01-02", "2024-01-03"))
 
 
 def test_a_missing_file_costs_the_points_only(golden, tmp_path):

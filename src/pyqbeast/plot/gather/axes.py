@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyqbeast.core.revisions.revision import Revision
+from pyqbeast.plot.gather.midnights import coordinate_of
 from pyqbeast.plot.gather.scales import Scale
 
 #: How finely an axis without values is divided.
@@ -55,7 +56,8 @@ def tree_axes(revision: Revision, scales: dict[str, Scale]) -> tuple[Axis, ...]:
     axes = []
     for transformer, transformation in zip(revision.transformers, revision.transformations, strict=True):
         scale = scales.get(transformer.column)
-        places = np.array([transformation.coordinate(value) for value in scale.numbers]) if scale else None
+        coordinate = coordinate_of(transformer, transformation)
+        places = np.array([coordinate(value) for value in scale.numbers]) if scale else None
         if scale and places is not None and places[0] < places[-1] and (np.diff(places) >= 0).all():
             axes.append(Axis(transformer.column, np.clip(places, 0.0, 1.0), scale.labels, is_ordered=True))
         else:

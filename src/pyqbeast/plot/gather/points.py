@@ -14,6 +14,7 @@ from pyqbeast.core.format.types import MILLISECONDS_PER_DAY, Value
 from pyqbeast.core.revisions.revision import Revision
 from pyqbeast.delta_log.indexed_snapshot import IndexedSnapshot
 from pyqbeast.plot.gather.fractions import Fractions
+from pyqbeast.plot.gather.midnights import coordinate_of
 from pyqbeast.scanning.row_weights import row_weights
 from pyqbeast.scanning.scan import Scan, hashed_values
 
@@ -43,7 +44,7 @@ class Points:
         NaN stands for a value that the revision has no place for.
         """
         return tuple(
-            _places(self.rows, transformer.column, transformation.coordinate)
+            _places(self.rows, transformer.column, coordinate_of(transformer, transformation))
             for transformer, transformation in zip(
                 revision.transformers, revision.transformations, strict=True
             )
