@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import shutil
@@ -237,6 +238,31 @@ def test_an_image_shows_tiles_of_one_cell(tmp_path, kind):
     assert (np.ptp(seen[..., :3], axis=2) > 0.1).sum() > 500
     tiles = json.loads(Elements(plot.page(uri).html).texts["data"])["trees"][0]
     assert tiles["half_cells"] == [0.5 if kind is Datatype.INT32 else 0.0] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("least", [-1.0, 0.0])
+def test_tiles_near_the_largest_doubles(tmp_path, least):
+    """The distance of two of them, and the margins of an axis, are beyond all doubles: nothing was drawn."""
+    uri, largest = str(tmp_path / "a"), float(np.finfo(np.float64).max)
+    sides = (
+        dimension("x", Datatype.FLOAT64, (least * largest, largest)),
+        dimension("y", Datatype.INT32, (0, 9)),
+    )
+    create_array(uri, ArraySchema(sides, (attribute("v", Datatype.INT32),), capacity=1))
+    rows = {
+        "x": [least * largest, 0.25 * largest, largest],
+        "y": pa.array([1, 4, 7], pa.int32()),
+        "v": pa.array([1, 2, 3], pa.int32()),
+    }
+    write_array(uri, pa.table(rows))
+    plot.image(uri, tmp_path / "image.png")
+    assert (np.ptp(imread(tmp_path / "image.png")[..., :3], axis=2) > 0.1).sum() > 100
+    axis = json.loads(Elements(plot.page(uri).html).texts["data"])["trees"][0]["axes"][0]
+    first, *_, last = axis["ticks"]
+    assert math.isfinite(first - (last - first)), "the margin of `page.js` is less"
+    assert math.isfinite(last + (last - first))
+    assert axis["labels"][-1] == "1.79769e+308"
 
 
 @pytest.mark.slow

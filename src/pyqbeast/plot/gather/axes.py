@@ -27,6 +27,8 @@ _SECONDS = {
     "s": 1.0,
 }
 _SECONDS |= {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12, "fs": 1e-15, "as": 1e-18}
+#: From where on numbers are drawn nearer to zero, and how much.
+_FAR, _NEARER = 1e300, 2.0**-64
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,14 @@ def half_cell(scale: Scale, unit: str | None) -> float:
 
 
 def value_places(values: Sequence[Any], scale: Scale) -> NDArray[np.float64]:
-    """Where values of a scale lie on an axis: numbers and times as they are, texts by their order."""
-    if isinstance(scale.values[0], str):
+    """Where values of a scale lie on an axis: numbers and times as they are, texts by their order.
+
+    Numbers near the largest doubles lie nearer to zero, for whoever draws them works out distances and margins.
+    """
+    start, end = scale.values[0], scale.values[-1]
+    if isinstance(start, str):
         return np.array([bisect_left(scale.values, value) for value in values], np.float64)
-    if isinstance(scale.values[0], (int, float)):
-        return np.array([float(value) for value in values], np.float64)
-    start = scale.values[0]
+    if isinstance(start, (int, float)):
+        unit = _NEARER if max(-start, end) > _FAR else 1.0
+        return np.array([float(value) * unit for value in values], np.float64)
     return np.array([(value - start).total_seconds() for value in values], np.float64)
