@@ -215,7 +215,7 @@ ALLOWED = {
         "verification",
     ],
     "cli.common": ["", "bridge", "core.errors", "core.visible"],
-    "cli.rows": ["cli.common", "core.visible"],
+    "cli.rows": ["bridge", "cli.common", "core.visible"],
     "cli.tiledb": ["cli.common", "cli.rows", "core.errors", "core.secrets", "core.visible", "tiledb"],
     "cli": [
         "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -173,6 +174,69 @@ def test_estimate(spark, pyqbeast, table_path):
     done = pyqbeast("estimate", table_path, "max(name)")
     assert done.exit_code == 1
     assert "pass --exact to run it in full" in done.output
+
+
+@pytest.fixture
+def in_new_york(monkeypatch):
+    """The zone of this machine; that of the session is UTC."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+#: A time, the same inside other values, and days and times that Python does not know.
+TIMES = [
+    "timestamp'2024-07-01 00:00:00.5' AS at",
+    "map(timestamp'2024-07-01', array(named_struct('at', timestamp'2024-07-01', 'bytes', X'00FF'))) AS inside",
+    "timestamp_ntz'2024-07-01' AS local",
+    "date_add(date'9999-12-31', 1) AS day",
+    "timestamp_micros(1000000000000000000) AS far",
+]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_rows_are_the_same_by_spark_and_by_a_scan(
+    spark, pyqbeast, table_path, monkeypatch, in_new_york, output
+):
+    """Times are in UTC; what PySpark collects is in the zone of the machine."""
+    numbers = [
+        "id",
+        "cast(1.5 AS decimal(20,3)) AS price",
+        "cast(0.1 AS float) AS ratio",
+        "double('nan') AS no",
+    ]
+    save(spark.range(3).selectExpr(*numbers, *TIMES), table_path, columnsToIndex="id")
+    asked = ("sample", table_path, "--fraction", 1, "--output", output)
+    by_scan = pyqbeast(*asked)
+    assert (by_scan.exit_code, by_scan.stderr) == (0, "")
+    assert "2024-07-01 00:00:00.500000" in by_scan.output
+    assert "33658-09-27 01:46:40" in by_scan.output
+    most = ["max(at) AS at", "max(day) AS day", "max(far) AS far"]
+    estimated = pyqbeast("estimate", table_path, *most, "--exact", "--output", output)
+    assert estimated.stderr == ""
+    with monkeypatch.context() as without_scans:
+        without_scans.setattr("pyqbeast.cli.sample.scan", Mock(side_effect=UnsupportedError("by Spark")))
+        assert pyqbeast(*asked).stdout == by_scan.stdout
+    again = [f"{each.split('(')[0]}({each.split('(')[1].replace(')', ' + interval 0 day)')}" for each in most]
+    by_spark = pyqbeast("estimate", table_path, *again, "--exact", "--output", output)
+    assert "starting Spark: " in by_spark.stderr
+    if output == "json":
+        assert json.loads(by_spark.stdout)["rows"] == json.loads(estimated.stdout)["rows"]
+    else:
+        assert by_spark.stdout.split("Read")[0] == estimated.stdout.split("Read")[0]
+
+
+def test_rows_with_variants(spark, pyqbeast, table_path, in_new_york):
+    """Arrow has the bytes behind them. Times beside them are in UTC too."""
+    with_variant = [*TIMES, "array(parse_json('{\"a\":[1]}')) AS read", "parse_json('\"x\"') AS text"]
+    save(spark.range(1).selectExpr("id", *with_variant), table_path, columnsToIndex="id")
+    (row,) = json.loads(pyqbeast("sample", table_path, "--fraction", 1, "--output", "json").stdout)
+    assert (row["read"], row["text"]) == (['{"a":[1]}'], '"x"')
+    assert (row["at"], row["local"]) == ("2024-07-01 00:00:00.5", "2024-07-01 00:00:00")
+    assert row["inside"] == {"2024-07-01 00:00:00": [{"at": "2024-07-01 00:00:00", "bytes": "AP8="}]}
+    assert (row["day"], row["far"]) == ("+10000-01-01", "+33658-09-27 01:46:40")
 
 
 @pytest.fixture(scope="module")

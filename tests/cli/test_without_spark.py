@@ -288,7 +288,7 @@ def test_values_that_python_or_json_lacks_are_shown(pyqbeast, tmp_path, held, st
 def test_only_rows_that_are_printed_are_converted(pyqbeast, table, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "pyqbeast.cli.sample.plain_rows", lambda rows: seen.append(rows.num_rows) or plain_rows(rows)
+        "pyqbeast.cli.rows.plain_rows", lambda rows: seen.append(rows.num_rows) or plain_rows(rows)
     )
     for limit in (0, 3):
         printed = pyqbeast("sample", table, "--fraction", 1, "--limit", limit, "--output", "json").output

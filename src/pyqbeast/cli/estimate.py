@@ -15,7 +15,7 @@ from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.estimate.outcome import NamesCollideError, Outcome, SharedRefusalError
 from pyqbeast.approximate.estimate.stopping import goal_within
 from pyqbeast.cli import common
-from pyqbeast.cli.rows import grid, plain_rows
+from pyqbeast.cli.rows import grid, plain_rows, rows_of_frame
 from pyqbeast.core.errors import InvalidInputError, QbeastError, UnsupportedError
 from pyqbeast.core.format.names import column_named, did_you_mean
 from pyqbeast.core.location import location_text
@@ -137,8 +137,7 @@ def estimate(
             _check_names(names, aggregates, groups, where)
         common.echo(f"starting Spark: {_with_options(str(problem))}", err=True)
         answer = _by_spark(path, aggregates, where, groups, bounds)
-        values = [row.asDict(recursive=True) for row in answer.df.collect()]
-        _print(answer.df.columns, values, answer, output)
+        _print(answer.df.columns, list(rows_of_frame(answer.df)), answer, output)
 
 
 def _requested(aggregates: Sequence[str], columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,16 @@ import pyarrow as pa
 from pyqbeast.cli import common
 from pyqbeast.core.visible import counted, places
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 #: What a grid is drawn of: the rule above, the edge of its names, the rule below them, the edge of rows, the last rule.
 _DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")
 #: The same where the output lacks these characters, as files and pipes of Windows do.
 _DRAWN_IN_ASCII = ("+-++", "|", "+-++", "|", "+-++")
+#: Days and times in a schema of Spark's as JSON has it, and where its types have others inside.
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_PARTS = ("elementType", "keyType", "valueType")
 
 
 def rows_asked(limit: int | None, output: common.Output) -> int | None:
@@ -66,6 +72,30 @@ def grid(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([rule(above), line(head_edge, cells[0]), rule(below), *rows_drawn, rule(last)])
 
 
+def rows_of_arrow(held: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table as `plain_rows` has them, of which some are made at a time."""
+    for batch in held.to_batches(max_chunksize=10_000):
+        yield from plain_rows(batch)
+
+
+def rows_of_frame(frame: DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a frame of Spark's with the values that `plain_rows` has, collected at once.
+
+    They come by Arrow: what PySpark collects otherwise has times in the zone of the machine, and days and times that
+    Python does not know are errors there. Variants and types of users are values of Python's only that way; days and
+    times beside them come as texts.
+    """
+    from pyspark.sql.types import StructType
+
+    from pyqbeast import bridge
+
+    schema = frame.schema.jsonValue()
+    if not _is_of_python(schema):
+        return rows_of_arrow(bridge.arrow_table(frame))
+    with_texts = frame.to(StructType.fromJson(_with_texts(schema)))
+    return (row.asDict(recursive=True) for row in with_texts.collect())
+
+
 def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
     """Rows of Arrow with the values that Spark gives to Python: times without their zone, which is UTC.
 
@@ -78,6 +108,28 @@ def plain_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
         columns = list(zip(held.schema.names, held.columns, strict=True))
         found = [{name: known(values[at]) for name, values in columns} for at in range(held.num_rows)]
     return [{name: _with_mutable_bytes(value) for name, value in row.items()} for row in found]
+
+
+def _parts(kind: Mapping[str, Any]) -> list[Any]:
+    """The types inside a type of Spark's, as JSON has both."""
+    parts = [kind[name] for name in _PARTS if name in kind]
+    return parts + [each["type"] for each in kind.get("fields", ())]
+
+
+def _is_of_python(kind: Any) -> bool:  # noqa: ANN401 (a type of Spark's as JSON has it)
+    """Whether a type holds values that Arrow tells as the bytes behind them."""
+    if isinstance(kind, str):
+        return kind == "variant"
+    return kind["type"] == "udt" or any(map(_is_of_python, _parts(kind)))
+
+
+def _with_texts(kind: Any) -> Any:  # noqa: ANN401 (a type of Spark's as JSON has it)
+    """A type with texts for its days and times."""
+    if isinstance(kind, str):
+        return "string" if kind in _TIMES else kind
+    if kind["type"] == "struct":
+        return kind | {"fields": [each | {"type": _with_texts(each["type"])} for each in kind["fields"]]}
+    return kind | {name: _with_texts(kind[name]) for name in _PARTS if name in kind}
 
 
 def known(value: pa.Scalar) -> Any:  # noqa: ANN401 (a value of a row)

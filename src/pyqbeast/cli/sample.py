@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.cli.rows import plain_rows, print_rows, rows_asked
+from pyqbeast.cli.rows import print_rows, rows_asked, rows_of_arrow, rows_of_frame
 from pyqbeast.core.errors import UnsupportedError
 from pyqbeast.scanning.scan import Scan, scan
 
@@ -29,7 +29,7 @@ def sample(path: str, fraction: float, limit: int | None, output: common.Output)
     most = rows_asked(limit, output)
     try:
         sampled = scan(path).sample(fraction)
-        columns, rows = sampled.schema.names, _rows(_first_rows(sampled, most))
+        columns, rows = sampled.schema.names, rows_of_arrow(_first_rows(sampled, most))
     except UnsupportedError as error:
         common.echo(f"starting Spark: {error}", err=True)
         columns, rows = _by_spark(path, fraction, most)
@@ -49,12 +49,6 @@ def _first_rows(sampled: Scan, most: int | None) -> pa.Table:
     return pa.Table.from_batches(held, sampled.schema)
 
 
-def _rows(held: pa.Table) -> Iterator[dict[str, Any]]:
-    for batch in held.to_batches(max_chunksize=10_000):
-        yield from plain_rows(batch)
-
-
 def _by_spark(path: str, fraction: float, most: int | None) -> tuple[list[str], Iterator[dict[str, Any]]]:
     frame = pyqbeast.QbeastTable.for_path(common.local_session(), path).sample(fraction)
-    found = (frame if most is None else frame.limit(most)).collect()
-    return frame.columns, (row.asDict(recursive=True) for row in found)
+    return frame.columns, rows_of_frame(frame if most is None else frame.limit(most))
