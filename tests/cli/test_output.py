@@ -52,21 +52,61 @@ def test_what_is_wrong_with_a_log_comes_before_a_spark_that_is_missing(pyqbeast,
     assert pyqbeast("verify", path).stderr == "error: Spark needs Java 17 or newer\n"
 
 
-def test_a_demo_where_the_terminal_is_not_utf_8(monkeypatch, tmp_path):
-    """Its spinner is of Braille letters, and the table may lie in a folder with others."""
+@pytest.fixture
+def written_to(monkeypatch):
+    """A demo writes nothing; where it would have done so is told."""
     metrics = SimpleNamespace(file_count=1, cube_count=1, bytes=1, height=1, unindexed_share=0)
     query = {"query": "all rows", "avg_dep_delay": 1, "files": 1, "bytes": 1, "rows_scanned": 1, "seconds": 1}
     monkeypatch.setattr(demo, "read_flights", lambda: SimpleNamespace(num_rows=1))
     monkeypatch.setattr(demo, "_queries", lambda *_: [query])
-    monkeypatch.setattr(common, "local_session", MagicMock())
+    session, paths = MagicMock(), []
+    writer = session.createDataFrame.return_value.write.format.return_value
+    writer.option.return_value.option.return_value.save = paths.append
+    monkeypatch.setattr(common, "local_session", lambda: session)
     table = SimpleNamespace(metrics=lambda: metrics)
     monkeypatch.setattr(demo.pyqbeast, "QbeastTable", SimpleNamespace(for_path=lambda *_: table))
+    return paths
+
+
+def test_a_demo_where_the_terminal_is_not_utf_8(monkeypatch, tmp_path, written_to):
+    """Its spinner is of Braille letters, and the table may lie in a folder with others."""
     monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
     path = f"{tmp_path}/[b]\u4e2d"
     done = CliRunner(charset="latin-1").invoke(app, ["demo", "--path", path])
     assert done.exit_code == 0, done.exception
     assert "starting Spark" in done.output
     assert f"pyqbeast plot '{tmp_path}/[b]\\u4e2d'\n" in done.output
+
+
+def test_a_demo_lies_where_the_commands_to_try_next_look(monkeypatch, tmp_path, written_to):
+    """To Spark a path without a scheme is one of the file system that its settings name, and `~` is a folder."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    asked = [("--path", path) for path in ("~/a b%20", "b", f"file://{tmp_path}/c", "s3a://bucket/d")]
+    for path in (*asked, ()):
+        done = CliRunner().invoke(app, ["demo", *path])
+        assert done.exit_code == 0, done.exception
+    *kept, temporary = written_to
+    assert kept == [
+        f"file:{tmp_path}/home/a b%20",
+        f"file:{tmp_path}/b",
+        f"file:{tmp_path}/c",
+        "s3a://bucket/d",
+    ]
+    assert temporary.startswith(f"file:{tempfile.gettempdir()}/")
+    (tmp_path / "home" / "d" / "_delta_log").mkdir(parents=True)
+    for path in ("~/d", f"file:{tmp_path}/home/d"):
+        done = CliRunner().invoke(app, ["demo", "--path", path])
+        assert done.output == f"error: there is a table at {path} already: name another --path\n"
+
+
+def test_a_demo_at_a_place_that_cannot_be_looked_at(pyqbeast, monkeypatch):
+    done = pyqbeast("demo", "--path", "a" * 300)
+    assert (done.exit_code, done.output.count("\n")) == (1, 1)
+    assert re.match(
+        r"error: there can be no table at a+ \(.* too long: .*\): name another --path", done.output
+    )
+    assert pyqbeast("demo", "--path", "").stderr == "error: an empty text is neither a path nor a URL\n"
 
 
 def test_a_demo_without_room_for_its_table(pyqbeast, monkeypatch):

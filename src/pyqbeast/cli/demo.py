@@ -19,6 +19,7 @@ import pyqbeast
 from pyqbeast.cli import common
 from pyqbeast.cli.flights import read_flights
 from pyqbeast.core.errors import StorageError, TableExistsError
+from pyqbeast.delta_log import locations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,11 +38,10 @@ def demo(path: str | None, output: common.Output) -> None:
 
     Compares what samples of the 336,776 flights say with the exact answer.
     """
-    if path is not None and Path(path, "_delta_log").exists():
-        raise TableExistsError(f"there is a table at {path} already: name another --path")
+    kept = None if path is None else _location_for(path)
     with contextlib.ExitStack() as stack:
         rows = read_flights()
-        table_path = path or stack.enter_context(_temporary_path())
+        table_path = kept or _on_this_machine(stack.enter_context(_temporary_path()))
         console = Console()
         progress = stack.enter_context(_progress(console, output))
         with _step(progress, "starting Spark"):
@@ -67,6 +67,24 @@ def demo(path: str | None, output: common.Output) -> None:
             )
             console.print(_table(queries))
             common.echo(next_steps(path))
+
+
+def _location_for(path: str) -> str:
+    """Where Spark writes the table that is kept. Raises TableExistsError where a folder has one already."""
+    # `~` is the home directory, as where the commands to try next look for the table.
+    location = locations.absolute(path)
+    try:
+        is_taken = Path(location.removeprefix("file:"), "_delta_log").exists()
+    except OSError as error:
+        raise StorageError(f"there can be no table at {path} ({error}): name another --path") from error
+    if is_taken:
+        raise TableExistsError(f"there is a table at {path} already: name another --path")
+    return _on_this_machine(location)
+
+
+def _on_this_machine(location: str) -> str:
+    """A path that Spark does not look for in a file system that its settings name, such as HDFS."""
+    return f"file:{location}" if Path(location).is_absolute() else location
 
 
 @contextlib.contextmanager
