@@ -86,7 +86,7 @@ def test_weight_columns_are_hashed_and_not_indexed(spark, table_path):
     assert sample.sample_share == pytest.approx(0.1)
 
 
-def test_samples_that_spark_draws_row_by_row_say_why(spark, tables):
+def test_samples_that_spark_draws_row_by_row_say_why(spark, tables, tmp_path):
     path, plain = tables
     twice = load(spark, path).sample(True, 0.01)
     grouped = load(spark, path).groupBy("name").count().sample(0.1)
@@ -95,7 +95,16 @@ def test_samples_that_spark_draws_row_by_row_say_why(spark, tables):
         for query in (twice, grouped, spark.read.format("delta").load(plain).sample(0.1))
     ]
     assert ["with replacement" in str(told[0]), "sample the table itself" in str(told[1])] == [True, True]
-    assert "pyqbeast.convert" in str(told[2])
+    assert "write its rows to a new table instead, with odd among columnsToIndex" in str(told[2])
+    clustered = str(tmp_path / "clustered")
+    spark.sql(f"CREATE TABLE delta.`{clustered}` (id LONG) USING delta CLUSTER BY (id)")
+    for _ in range(2):
+        spark.range(9).write.format("delta").mode("append").save(clustered)
+    in_clusters = str(pyqbeast.explain(spark.read.format("delta").load(clustered).sample(0.1)))
+    assert "after ALTER TABLE … CLUSTER BY NONE, pyqbeast.convert(" in in_clusters
+    spark.sql(f"ALTER TABLE delta.`{clustered}` CLUSTER BY NONE")
+    no_more = str(pyqbeast.explain(spark.read.format("delta").load(clustered).sample(0.1)))
+    assert "as the table is not indexed: pyqbeast.convert(" in no_more
     assert all(scan.opened == scan.total for each in told for scan in each.scans)
     with under(spark, {"spark.qbeast.sample.pushdown": " TRUE "}):
         assert "with replacement" in str(pyqbeast.explain(load(spark, path).sample(True, 0.01)))

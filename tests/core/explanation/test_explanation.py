@@ -128,6 +128,30 @@ def test_what_would_help(change, sentence):
     assert sentence in told
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"partition_columns": ("odd",)},
+            "it is partitioned, and an indexed table cannot be: write its rows to a new table instead, with odd and "
+            "day among columnsToIndex",
+        ),
+        (
+            {"is_clustered": True},
+            "after ALTER TABLE … CLUSTER BY NONE, pyqbeast.convert(spark, 'delta.`/flights`', columns_to_index=[…]) "
+            "indexes the table where it lies, by day too",
+        ),
+    ],
+)
+def test_the_advice_for_a_table_that_convert_refuses(change, sentence):
+    plain = replace(SAMPLE, indexed_columns=(), conditions=(on("day"),), **change)
+    assert advice(plain) == [f"(day > 1) skips no file: {sentence}"]
+    (told,) = advice(replace(plain, conditions=(), weights=None, drawn_by_spark=""))
+    assert told.endswith(
+        f"the table is not indexed: {sentence.replace(' and day', '').replace(', by day too', '')}"
+    )
+
+
 def test_the_advice_quotes_any_path():
     (told,) = advice(replace(SAMPLE, table="/it's `a`", indexed_columns=(), conditions=(on("day"),)))
     assert """pyqbeast.convert(spark, "delta.`/it's ``a```", columns_to_index=[…])""" in told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pyqbeast.core.explanation.scans import Condition, TableScan
 from pyqbeast.core.format.names import quoted_name
@@ -16,10 +16,6 @@ def advice(scan: TableScan) -> list[str]:
 def _advice(scan: TableScan) -> Iterator[str]:
     if scan.opened is None or scan.total is None or scan.version is None or scan.opened.files <= 1:
         return
-    identifier = f"delta.{quoted_name(scan.table)}"
-    index_it = (
-        f"pyqbeast.convert(spark, {identifier!r}, columns_to_index=[…]) indexes the table where it lies"
-    )
     if scan.drawn_by_spark is not None:
         if scan.indexed_columns:
             yield (
@@ -27,7 +23,10 @@ def _advice(scan: TableScan) -> Iterator[str]:
                 "be changed, sample the table itself, and filter, join or group the sample"
             )
         else:
-            yield f"Spark draws the sample row by row and reads all rows, as the table is not indexed: {index_it}"
+            yield (
+                "Spark draws the sample row by row and reads all rows, as the table is not indexed: "
+                f"{_index_it(scan)}"
+            )
     if scan.weights is not None and scan.unindexed.files:
         yield (
             f"{scan.unindexed.files:,} of the opened files have no index, and every sample reads them: "
@@ -40,20 +39,34 @@ def _advice(scan: TableScan) -> Iterator[str]:
         )
     for condition in scan.conditions:
         if condition.skips.files == 0:
-            yield from _of_condition(condition, scan, index_it)
+            yield from _of_condition(condition, scan)
 
 
-def _of_condition(condition: Condition, scan: TableScan, index_it: str) -> Iterator[str]:
+def _of_condition(condition: Condition, scan: TableScan) -> Iterator[str]:
     if not condition.is_usable:
         yield (
             f"{condition.text} skips no file, as statistics do not say which files it rules out: where it can be, "
             "write it as a comparison of a column with a constant"
         )
     elif not scan.indexed_columns:
-        yield f"{condition.text} skips no file: {index_it}, by {' and '.join(condition.columns)} too"
+        yield f"{condition.text} skips no file: {_index_it(scan, condition.columns)}"
     elif missing := [column for column in condition.columns if column not in scan.indexed_columns]:
         yield (
             f"{condition.text} skips no file, as {' and '.join(missing)} is not among the indexed columns "
             f"({', '.join(scan.indexed_columns)}): if queries often ask for it, overwrite the table with it in "
             "columnsToIndex"
         )
+
+
+def _index_it(scan: TableScan, columns: Sequence[str] = ()) -> str:
+    """How a table that is not indexed becomes so, by columns of a condition too; what `convert` refuses is not said."""
+    if scan.partition_columns:
+        among = " and ".join(dict.fromkeys([*scan.partition_columns, *columns]))
+        return (
+            "it is partitioned, and an indexed table cannot be: write its rows to a new table instead, with "
+            f"{among} among columnsToIndex"
+        )
+    identifier = f"delta.{quoted_name(scan.table)}"
+    first = "after ALTER TABLE … CLUSTER BY NONE, " if scan.is_clustered else ""
+    convert = f"pyqbeast.convert(spark, {identifier!r}, columns_to_index=[…]) indexes the table where it lies"
+    return first + convert + (f", by {' and '.join(columns)} too" if columns else "")

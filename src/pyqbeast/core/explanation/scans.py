@@ -17,6 +17,8 @@ SKIPPED_BY = {
     "statistics": "delta",
     "limit": "delta",
 }
+#: Fields of a scan that are lists in JSON.
+_TUPLES = {"indexed_columns", "hashed_columns", "partition_columns", "weights", "row_groups"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class TableScan:
         version: of a Delta table; None for everything else.
         indexed_columns: in order; none where the table is not indexed.
         hashed_columns: those whose hash is the weight: the indexed columns, and the weight columns after them.
+        partition_columns: those by which its files lie in folders.
+        is_clustered: whether Delta clusters it by some columns.
         total: the whole version of the table; None where nothing is known of the source.
         opened: the files that the plan leaves.
         skipped: the other files, by the reasons of `SKIPPED_BY`. Each file counts for one of them: an index that rules
@@ -74,6 +78,8 @@ class TableScan:
     version: int | None = None
     indexed_columns: tuple[str, ...] = ()
     hashed_columns: tuple[str, ...] = ()
+    partition_columns: tuple[str, ...] = ()
+    is_clustered: bool = False
     total: Amount | None = None
     opened: Amount | None = None
     skipped: Mapping[str, Amount] = field(hash=False)
@@ -98,7 +104,7 @@ class TableScan:
             Condition(each["text"], tuple(each["columns"]), Amount(**each["skips"]), each["is_usable"])
             for each in fields.get("conditions", ())
         )
-        for name in {"indexed_columns", "hashed_columns", "weights", "row_groups"} & fields.keys():
+        for name in _TUPLES & fields.keys():
             fields[name] = tuple(fields[name])
         return cls(**fields)
 

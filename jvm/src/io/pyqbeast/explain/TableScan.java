@@ -29,6 +29,7 @@ import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo$;
 import org.apache.spark.sql.delta.stats.DeltaScan;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import org.apache.spark.sql.execution.FileSourceScanExec;
@@ -70,6 +71,8 @@ final class TableScan {
     described.put("version", snapshot.version());
     described.put("indexed_columns", columns().indexed());
     described.put("hashed_columns", columns().all());
+    described.put("partition_columns", ScalaInterop.list(snapshot.metadata().partitionColumns()));
+    described.put("is_clustered", !ClusteringColumnInfo$.MODULE$.extractLogicalNames(snapshot).isEmpty());
     described.put("total", amount(file -> true));
     described.put("opened", amount(file -> opened.contains(file.path())));
     List<Map<String, Object>> alone = new ArrayList<>();
