@@ -44,7 +44,7 @@ def test_index_then_info_blocks_and_sample(spark, pyqbeast, tmp_path):
     path = tmp_path / "table"
     done = pyqbeast("index", tmp_path / "rows", path, "--columns", "a,b", "--cube-size", 500)
     assert done.exit_code == 0, done.output
-    assert "2,000 rows" in done.output
+    assert done.output.startswith(f"{path}: 2,000 rows in ")
     info = json.loads(pyqbeast("info", path, "--output", "json").output)
     assert (info["element_count"], info["indexing_columns"]) == (2_000, "a:linear,b:linear")
     assert "elementCount: 2000" in pyqbeast("info", path).output
@@ -52,6 +52,13 @@ def test_index_then_info_blocks_and_sample(spark, pyqbeast, tmp_path):
     assert sum(block["element_count"] for block in blocks) == 2_000
     rows = json.loads(pyqbeast("sample", path, "--fraction", 0.1, "--limit", 1000, "--output", "json").output)
     assert 100 < len(rows) < 300
+    # More rows, outside the range of the first ones: they make a revision of their own.
+    rows_2d(spark, 100).selectExpr("a + 10000000 AS a", "b", "id", "name").write.parquet(
+        str(tmp_path / "more")
+    )
+    done = pyqbeast("index", tmp_path / "more", path, "--columns", "a,b", "--mode", "append")
+    assert done.output.startswith(f"{path}: 2,100 rows in ")
+    assert "; the newest revision has 1 cube\n" in done.output
 
 
 def test_an_error_is_one_line_and_exit_code_1(pyqbeast, tmp_path):

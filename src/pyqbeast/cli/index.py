@@ -6,6 +6,7 @@ import click
 
 import pyqbeast
 from pyqbeast.cli import common
+from pyqbeast.core.otree.metrics import rows_of_table
 from pyqbeast.core.visible import counted
 
 
@@ -48,7 +49,7 @@ def index(
         output,
         metrics.to_dict,
         lambda: (
-            f"{path}: {counted(metrics.element_count, 'row')} in {counted(metrics.cube_count, 'cube')}, "
-            f"{counted(metrics.file_count, 'file')}"
+            f"{path}: {rows_of_table(metrics)} in {counted(metrics.table_files, 'file')}; the newest revision has "
+            f"{counted(metrics.cube_count, 'cube')}"
         ),
     )

@@ -161,7 +161,7 @@ def _html(metrics: IndexMetrics) -> str:
         "levels": f"{metrics.height}, {metrics.min_height} at least",
         "files": metrics.file_count,
         "bytes": metrics.bytes,
-        "of the whole table": f"{_rows_of_table(metrics)} in {counted(metrics.table_files, 'file')}, "
+        "of the whole table": f"{rows_of_table(metrics)} in {counted(metrics.table_files, 'file')}, "
         f"{counted(metrics.table_bytes, 'byte')}, revisions {_revisions(metrics)}",
         "files without an index": f"{metrics.unindexed_files:,}, {metrics.unindexed_share:.2%} of the bytes",
     }
@@ -188,7 +188,8 @@ def _revisions(metrics: IndexMetrics) -> str:
     return ", ".join(map(str, metrics.table_revisions))
 
 
-def _rows_of_table(metrics: IndexMetrics) -> str:
+def rows_of_table(metrics: IndexMetrics) -> str:
+    """The rows of the whole table in words."""
     return "an unknown number of rows" if metrics.table_rows is None else counted(metrics.table_rows, "row")
 
 
