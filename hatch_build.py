@@ -106,7 +106,7 @@ def lint(compiler: str) -> list[str]:
 
 def compile_to(folder: Path, spark: str) -> None:
     compiler = javac()
-    maven = load(PACKAGE / "bridge" / "maven.py")
+    maven = load(PACKAGE / "bridge" / "start" / "maven.py")
     locked = {where: checksum for lock in locks(spark) for where, checksum in maven.read_lock(lock).items()}
     try:
         classpath = os.pathsep.join(str(maven.fetch(where, checksum)) for where, checksum in locked.items())

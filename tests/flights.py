@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pyarrow as pa
 
-from pyqbeast.cli.flights import read_flights
+from pyqbeast.cli.demo.flights import read_flights
 
 
 @functools.cache

@@ -216,6 +216,7 @@ ALLOWED = {
     ],
     "cli.common": ["", "bridge", "core.errors", "core.visible"],
     "cli.rows": ["bridge", "cli.common", "core.visible"],
+    "cli.demo": ["", "bridge", "cli.common", "core", "delta_log"],
     "cli.tiledb": ["cli.common", "cli.rows", "core.errors", "core.secrets", "core.visible", "tiledb"],
     "cli": [
         "",
@@ -246,6 +247,7 @@ ON_SPARK = {
     "bridge.start",
     "cli",
     "cli.common",
+    "cli.demo",
     "cli.rows",
     "cli.tiledb",
     "on_spark",

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What the build reads of the package.
-READ = "spark_versions.py bridge/maven.py core/secrets.py core/format/constants.py core/format/types.py"
+READ = "spark_versions.py bridge/start/maven.py core/secrets.py core/format/constants.py core/format/types.py"
 #: Stands for javac: it tells a version, and otherwise notes its arguments and makes a class of what follows `-d`.
 JAVAC = """#!/bin/sh
 if [ "$1" = -version ]; then echo "javac $JAVAC_VERSION"; exit; fi

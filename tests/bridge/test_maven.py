@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from pyqbeast.bridge import maven
+from pyqbeast.bridge.start import maven
 
 JAR = b"a jar"
 CHECKSUM = hashlib.sha256(JAR).hexdigest()

@@ -22,8 +22,8 @@ import pytest
 from click.testing import CliRunner
 
 from pyqbeast.cli import common
-from pyqbeast.cli.demo import next_steps
-from pyqbeast.cli.flights import read_flights
+from pyqbeast.cli.demo.command import next_steps
+from pyqbeast.cli.demo.flights import read_flights
 from pyqbeast.cli.rows import plain_rows
 from pyqbeast.core.errors import FormatError
 from tests.deletion_vectors.tables import PROTOCOL, commit

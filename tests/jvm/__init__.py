@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 
-from pyqbeast.bridge import maven
+from pyqbeast.bridge.start import maven
 from tests.machine import RUNS_ONCE, jdk
 
 HERE = Path(__file__).resolve().parent
@@ -25,8 +25,10 @@ def settings(folder: Path) -> dict[str, str]:
     classes = _compiled(folder)
     local = _jar(folder / "local.jar", [path for path in classes if path.parts[0] == _LOCAL], folder)
     others = _jar(folder / "tests.jar", [path for path in classes if path.parts[0] != _LOCAL], folder)
-    # Spark asks for local files before it adds jars; what is on its class path at the start sees no class of a jar.
-    return {"spark.driver.extraClassPath": str(local), "spark.jars": str(others), **LOCAL_FILES}
+    # Spark asks for local files before it adds jars, and what is on its class path sees no class of a jar. The variable
+    # puts these behind Spark's own, with which an archive of classes has to begin (`pyqbeast prepare`).
+    os.environ["SPARK_DIST_CLASSPATH"] = str(local)
+    return {"spark.jars": str(others), **LOCAL_FILES}
 
 
 def _compiled(folder: Path) -> list[Path]:

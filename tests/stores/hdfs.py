@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyspark
 
-from pyqbeast.bridge import maven
+from pyqbeast.bridge.start import maven
 from tests.stores.java_server import JavaServer
 
 HERE = Path(__file__).resolve().parent

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pyqbeast.bridge import maven
+from pyqbeast.bridge.start import maven
 from tests.machine import free_port
 from tests.stores.java_server import JavaServer
 

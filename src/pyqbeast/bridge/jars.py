@@ -10,7 +10,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from pyqbeast.bridge import maven
+from pyqbeast.bridge.start import maven
 from pyqbeast.bridge.start.given_settings import GATEWAY, local_cores
 from pyqbeast.core.errors import SessionError
 from pyqbeast.spark_versions import jar_name, minor

@@ -17,9 +17,9 @@ from typing import Any
 import pyspark
 from pyspark import SparkContext
 
-from pyqbeast.bridge.maven import cache_folder
 from pyqbeast.bridge.start.given_settings import DRIVER_OPTIONS, EXTRA_DRIVER_OPTIONS, spark_home
 from pyqbeast.bridge.start.java_command import java_command, told_by
+from pyqbeast.bridge.start.maven import cache_folder
 from pyqbeast.core.errors import SessionError, StorageError
 
 _USES, _MAKES = "-XX:SharedArchiveFile=", "-XX:ArchiveClassesAtExit="

@@ -17,7 +17,7 @@ from rich.table import Table
 
 import pyqbeast
 from pyqbeast.cli import common
-from pyqbeast.cli.flights import read_flights
+from pyqbeast.cli.demo.flights import read_flights
 from pyqbeast.core.errors import StorageError, TableExistsError
 from pyqbeast.delta_log import locations
 

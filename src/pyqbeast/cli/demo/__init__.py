@@ -1,0 +1,5 @@
+"""`pyqbeast demo`: real flights, indexed and sampled."""
+
+from pyqbeast.cli.demo.command import demo
+
+__all__ = ["demo"]
