@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pyqbeast
+from pyqbeast.bridge import jars
 from pyqbeast.bridge import session as sessions
 from pyqbeast.bridge.jars import bridge_jar, ship_bridge_jar
 from pyqbeast.bridge.start import given_settings, quiet_start
@@ -107,6 +108,15 @@ def test_arguments_may_name_another_file(defaults, tmp_path):
     assert found == {"spark.sql.extensions": "a.First,a.Second", "a": "b=c", "d": "e"}
     of_both = given_settings.submitted(f"--properties-file {other} --load-spark-defaults pyspark-shell")
     assert of_both.items() >= {"spark.jars": "/file.jar", "spark.sql.extensions": "a.First,a.Second"}.items()
+
+
+def test_a_jar_at_a_path_with_a_comma_is_refused(defaults, tmp_path, monkeypatch):
+    """Spark started without it, and told of a jar that the JVM lacks. It decodes a comma of a URL too early."""
+    jar = tmp_path / "a,b" / bridge_jar().name
+    monkeypatch.setattr(jars, "bridge_jar", lambda: jar)
+    defaults("spark.jars /mine.jar\n")
+    with pytest.raises(SessionError, match=r"takes the comma in .*/a,b/.*\.jar for the end of a path; keep"):
+        configured()
 
 
 def test_jars_of_the_command_line_do_not_take_the_place_of_the_bridge(defaults, monkeypatch):

@@ -45,19 +45,29 @@ def missing_jars(options: dict[str, Any]) -> list[str]:
     None where spark-submit has started the JVM: `check_jvm` has found both in it, and executors have what it has.
 
     Raises:
-        SessionError: the bridge's jar was not built, or Delta's cannot be downloaded.
+        SessionError: the bridge's jar was not built, Delta's cannot be downloaded, or the path of one holds a comma.
     """
     if GATEWAY in os.environ:
         return []
     stated = " ".join([*listed(options, "spark.jars"), *listed(options, "spark.jars.packages")])
-    jars = [] if bridge_jar().name in stated else [str(bridge_jar())]
+    jars = [] if bridge_jar().name in stated else [_as_listed(bridge_jar())]
     if not bridge_jar().exists():
         raise SessionError(
             f"{bridge_jar()} is missing: install pyqbeast from a wheel, or build it with a JDK 17"
         )
     if "delta-spark" not in stated:
-        jars += map(str, delta_jars())
+        jars += map(_as_listed, delta_jars())
     return jars
+
+
+def _as_listed(jar: Path) -> str:
+    """A jar in a list of them. Raises SessionError where its path holds a comma, for which Spark has no way."""
+    if "," in str(jar):
+        raise SessionError(
+            f"Spark takes the comma in {jar} for the end of a path; keep the jar at a path without one: pyqbeast's own "
+            "lies where it is installed, Delta's below XDG_CACHE_HOME"
+        )
+    return str(jar)
 
 
 def ship_bridge_jar(spark: SparkSession) -> None:
