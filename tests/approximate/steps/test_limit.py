@@ -8,11 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from pyqbeast.approximate.estimate import Aggregate, Goal, KnownBounds
+from pyqbeast.approximate.estimate import Aggregate, FileCosts, Goal, KnownBounds
 from pyqbeast.approximate.estimate.limit import Limit
 from pyqbeast.approximate.steps.loop import read_until
 from pyqbeast.approximate.steps.progress import Progress
 from pyqbeast.core.errors import InvalidInputError
+from pyqbeast.core.format.constants import WEIGHT_END
 from tests.approximate.steps.rows import HeldRows
 
 VALUES = np.random.default_rng(2).normal(10, 2, 200_000)
@@ -49,8 +50,8 @@ class Table(HeldRows):
     known = KnownBounds(1, {"y": (0.0, 20.0)})
     seconds = 0.0
 
-    def __init__(self):
-        super().__init__((Aggregate("avg", ("y",)),), {"y": VALUES})
+    def __init__(self, weight=None):
+        super().__init__((Aggregate("avg", ("y",)),), {"y": VALUES}, weight=weight)
 
     def clock(self):
         return self.seconds
@@ -60,8 +61,8 @@ class Table(HeldRows):
         return super().read(step, axes)
 
 
-def read_within(limit, goal=None):
-    table = Table()
+def read_within(limit, goal=None, table=None):
+    table = table or Table()
     progress = Progress(table)
     return progress, read_until(progress, goal, limit, 0.95, table.clock)
 
@@ -103,3 +104,23 @@ def test_an_error_that_is_met_ends_it_sooner():
     (estimates,) = found.values()
     assert wider.bytes_read == 3_000
     assert estimates.margin[0] > 0.0001 * 10
+
+
+@pytest.mark.parametrize(
+    ("limit", "goal", "files"),
+    [
+        (Limit(seconds=4.5), None, 4),
+        (Limit(seconds=4.5), Goal(0.05), 1),
+        (Limit(bytes=4_500), None, 4),
+        (Limit(), Goal(0.05), 1),
+    ],
+)
+def test_no_step_ends_before_the_lightest_row_that_a_filter_leaves(limit, goal, files):
+    """Statistics leave the heavier files alone. A step before them would tell neither of rows nor of the pace."""
+    table = Table(np.random.default_rng(1).integers(0, WEIGHT_END, len(VALUES)))
+    edges = np.linspace(0, WEIGHT_END, 11).astype(np.int64)
+    table.files = FileCosts([1_000] * 10, edges[:-1], edges[1:] - 1)
+    progress, found = read_within(limit, goal, table)
+    assert progress.bytes_read == files * 1_000
+    (estimates,) = found.values()
+    assert estimates.low[0] <= VALUES.mean() <= estimates.high[0]

@@ -91,8 +91,8 @@ def next_step(
     """The step from `start` to the wanted fraction or a bit beyond; to the exact answer if that is too dear.
 
     The stop is rounded up to the largest threshold that needs the same files. If reading on from there to the
-    exact answer would break the budget, the next larger thresholds are tried. The choice looks at weights
-    only, so it does not bias the sample.
+    exact answer would break the budget, the next larger thresholds are tried. A first step reads a file at least:
+    nothing can be estimated of one that ends before. The choice looks at weights only, so it does not bias the sample.
 
     Args:
         files: of the query.
@@ -107,6 +107,7 @@ def next_step(
         rest = _cost_from(files, stops) if mergeable else np.full(len(stops), files.total)
         now = _cost_below(files, start, stops)
         fits = (stops < WEIGHT_END) & (spent + now + rest <= MOST_BYTES * files.total)
+        fits &= (now > 0) | (start > WEIGHT_MIN)
         if fits.any():
             at = int(fits.argmax())
             return Step(start, int(stops[at]), int(now[at]), scale.share(int(stops[at])))
