@@ -49,6 +49,7 @@ class Table(HeldRows):
 
     known = KnownBounds(1, {"y": (0.0, 20.0)})
     seconds = 0.0
+    seconds_a_step = 0.0
 
     def __init__(self, weight=None):
         super().__init__((Aggregate("avg", ("y",)),), {"y": VALUES}, weight=weight)
@@ -57,7 +58,7 @@ class Table(HeldRows):
         return self.seconds
 
     def read(self, step, axes):
-        self.seconds += step.cost / 1_000
+        self.seconds += self.seconds_a_step + step.cost / 1_000
         return super().read(step, axes)
 
 
@@ -124,3 +125,19 @@ def test_no_step_ends_before_the_lightest_row_that_a_filter_leaves(limit, goal, 
     assert progress.bytes_read == files * 1_000
     (estimates,) = found.values()
     assert estimates.low[0] <= VALUES.mean() <= estimates.high[0]
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(3.0, 10), (5.0, 3_010), (10.0, 8_010)])
+def test_a_small_first_file_tells_of_no_pace(seconds, most):
+    """While less than a tenth of the time is spent, a file more is read whatever it takes, but no more than one."""
+    table = Table()
+    table.seconds_a_step = 0.3
+    table.files.size[0] = 10
+    progress, _ = read_within(Limit(seconds=seconds), table=table)
+    assert progress.bytes_read == most
+    assert table.seconds <= seconds
+    at_once = Table()
+    at_once.seconds_a_step = 0.3
+    at_once.files = FileCosts([10] + [1_000] * 9, at_once.edges[[0] + [1] * 9], at_once.edges[1:] - 1)
+    progress, _ = read_within(Limit(seconds=seconds), table=at_once)
+    assert progress.bytes_read == 10

@@ -19,6 +19,9 @@ from pyqbeast.approximate.estimate.stopping import LARGEST_SAMPLE, PREDICTED_STE
 from pyqbeast.approximate.steps import planning
 from pyqbeast.approximate.steps.progress import Progress
 
+#: A share of the seconds that is too little to tell how long a byte takes: most of it may be what any step takes.
+LITTLE_TIME = 0.1
+
 
 class Needs(NamedTuple):
     """What a sample lacks.
@@ -43,9 +46,9 @@ def read_until(
 ) -> dict[Requested, Estimates] | None:
     """Reads until every bound meets the goal or the limit is spent; None where the query has to be run in full.
 
-    Seconds are foretold from those of the steps before; the first step is read whatever it takes. Where the query would
-    have to be run in full and costs more than is left, its estimates are those of the steps, and what it alone tells is
-    left out.
+    Seconds are foretold from those of the steps before. The first step is read whatever it takes, and so is a file more
+    while little of the time is spent. Where the query would have to be run in full and costs more than is left, its
+    estimates are those of the steps, and what it alone tells is left out.
 
     Args:
         progress: takes what is read; nothing has been read yet.
@@ -63,7 +66,10 @@ def read_until(
         left = limit.bytes - progress.bytes_read
         if limit.seconds < math.inf and progress.readings:
             spent = max(clock() - began, 1e-9)
-            left = min(left, (limit.seconds - spent) / spent * progress.bytes_read)
+            by_pace = (limit.seconds - spent) / spent * progress.bytes_read
+            if spent < LITTLE_TIME * limit.seconds:
+                by_pace = max(by_pace, planning.bytes_of_a_file(progress.reader))
+            left = min(left, by_pace)
         return left
 
     left = bytes_left()

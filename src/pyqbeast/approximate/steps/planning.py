@@ -27,6 +27,11 @@ def first_fraction(reader: RowReader) -> float:
     return min(1.0, KEYS_HEAD_ROOM * pilot_keys(reader.requested) / max(1, reader.row_count))
 
 
+def bytes_of_a_file(reader: RowReader) -> int:
+    """The bytes of a step that reads the largest file."""
+    return int(reader.files.size.max(initial=0)) + reader.other_bytes
+
+
 def step_to(progress: Progress, wanted: float) -> Step:
     """The step to the wanted fraction, or to the exact answer."""
     if progress.readings and groups_at(progress.state, progress.fraction, wanted) > MOST_GROUPS:
