@@ -13,6 +13,7 @@ from pyqbeast.approximate.requested_aggregates import RequestedAggregates
 from pyqbeast.bridge.aggregate_query import OutputColumn
 
 MEAN, SUM = Aggregate("avg", ("x0",)), Aggregate("sum", ("x0",))
+HALF = Aggregate("percentile", ("x0",), 0.5)
 
 
 @pytest.mark.parametrize(("digits", "of_doubles"), [(10, True), (11, True), (12, False), (28, False)])
@@ -31,10 +32,19 @@ def test_averages_of_doubles_have_no_limits():
     assert noted(T.DoubleType()).limits.exact_below == {}
 
 
-def noted(data_type):
-    """What is requested of the average of a column of this type."""
+@pytest.mark.parametrize(("data_type", "places"), [(T.LongType(), 0), (T.DecimalType(20, 3), 3)])
+def test_a_percentile_is_told_as_far_as_doubles_hold_its_column(data_type, places):
+    limits = noted(data_type, HALF).limits
+    assert limits.exact_below == {HALF: exact_below(places)}
+    assert limits.overflows_at == {}
+    assert noted(T.FloatType(), HALF).limits.exact_below == {}
+
+
+def noted(data_type, aggregate=MEAN):
+    """What is requested of the average, or another aggregate, of a column of this type."""
     requested = RequestedAggregates()
-    average = OutputColumn(function="Average", inputs=(0,))
+    function = {"avg": "Average", "percentile": "ApproximatePercentile"}[aggregate.kind]
+    output = OutputColumn(function=function, inputs=(0,), percentage=aggregate.p)
     query = SimpleNamespace(statistics=[None])
-    assert requested._add(average, query, T.StructType().add("x0", data_type)) == MEAN
+    assert requested._add(output, query, T.StructType().add("x0", data_type)) == aggregate
     return requested

@@ -18,9 +18,9 @@ from pyqbeast.approximate.estimate import (
     Term,
 )
 from pyqbeast.approximate.estimate.rounding import (
-    EXTREMES,
     MORE_PLACES,
     MOST_DIGITS,
+    OF_ONE_ROW,
     ROUNDED,
     NumberLimits,
     averages_as_doubles,
@@ -164,7 +164,7 @@ class RequestedAggregates:
         if output.condition is not None and not names:
             names.append(self._named("rows", "1.0D", output.condition, None))
         aggregate = Aggregate(kind, tuple(names), output.percentage)
-        if kind in (*ROUNDED, "avg"):
+        if kind in (*ROUNDED, *OF_ONE_ROW, "avg"):
             data_type = schema[f"x{output.inputs[0]}"].dataType
             if kind != "avg":
                 self._note_limits(aggregate, _type_of_sum(data_type) if kind == "sum" else data_type)
@@ -195,7 +195,7 @@ class RequestedAggregates:
         if isinstance(data_type, T.DecimalType):
             # A column may show it in a wider type, which holds the same numbers.
             self.limits.decimal_places.setdefault(aggregate, data_type.scale)
-        if aggregate.kind in EXTREMES:
+        if aggregate.kind in OF_ONE_ROW:
             return
         largest = self.limits.overflows_at.get(aggregate, math.inf)
         if type(data_type) in BITS:

@@ -16,6 +16,7 @@ from pyqbeast.approximate.estimate.rounding import (
     EXTREMES,
     MORE_PLACES,
     MOST_DIGITS,
+    OF_ONE_ROW,
     ROUNDED,
     NumberLimits,
     averages_as_doubles,
@@ -126,7 +127,7 @@ class Request:
 
     def exact_column(self, aggregate: Aggregate) -> str | None:
         """The column of whole numbers, moments or decimals of which an aggregate is exact; None for another one."""
-        if aggregate.kind not in (*ROUNDED, "avg"):
+        if aggregate.kind not in (*ROUNDED, *OF_ONE_ROW, "avg"):
             return None
         source = self.sources[aggregate.columns[0]]
         is_integral = pa.types.is_integer(source.type) or pa.types.is_timestamp(source.type)
@@ -151,7 +152,7 @@ class Request:
             # An average is exact where the sum is that it is made of.
             for exact in (each, Aggregate("sum", each.columns)) if each.kind == "avg" else (each,):
                 limits.exact_below[exact] = exact_below(self.places(exact))
-                if is_decimal and exact.kind not in EXTREMES:
+                if is_decimal and exact.kind not in OF_ONE_ROW:
                     limits.decimal_places[exact] = self.places(exact)
             if each.kind == "avg" and averages_as_doubles(of.precision):
                 limits.of_doubles.add(each)

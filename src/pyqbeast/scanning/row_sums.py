@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pyqbeast.approximate.estimate import Aggregate, Moment, State, StateAxes, centre_near, squared_columns
@@ -257,9 +259,31 @@ def quantiles(
     for group, parts_of_group in held.items():
         ordered = np.sort(np.concatenate(parts_of_group))
         if len(ordered):
-            ranks = np.ceil(np.asarray(probabilities) * len(ordered)).astype(np.int64) - 1
-            found[group] = ordered[np.clip(ranks, 0, len(ordered) - 1)]
+            found[group] = ordered[_ranks(probabilities, len(ordered))]
     return found
+
+
+def exact_quantiles(parts: Sequence[Rows], column: str, probability: float) -> dict[Group, Fraction]:
+    """The value of a column of whole numbers or decimals at a share of the rows of each group, to the last digit."""
+    held: dict[Group, list[pa.Array]] = {}
+    for rows in parts:
+        for number, members in _members(rows):
+            of_part = rows.exact[column]
+            kept = of_part if isinstance(members, slice) else of_part.take(index_array(members))
+            held.setdefault(rows.groups[number], []).append(kept.drop_null())
+    found = {}
+    for group, parts_of_group in held.items():
+        values = pa.concat_arrays(parts_of_group)
+        if len(values):
+            at = int(_ranks([probability], len(values))[0])
+            found[group] = Fraction(values[pc.partition_nth_indices(values, pivot=at)[at].as_py()].as_py())
+    return found
+
+
+def _ranks(probabilities: Sequence[float], count: int) -> NDArray[np.int64]:
+    """The places of the values, of so many in ascending order, at which some shares of them are reached."""
+    ranks = np.ceil(np.asarray(probabilities) * count).astype(np.int64) - 1
+    return np.asarray(np.clip(ranks, 0, count - 1))
 
 
 def _members(rows: Rows) -> Iterable[tuple[int, NDArray[np.intp] | slice]]:

@@ -28,7 +28,7 @@ from pyqbeast.approximate.estimate import (
 from pyqbeast.approximate.estimate.formulas import SPREADS
 from pyqbeast.approximate.estimate.outcome import NoSampleError
 from pyqbeast.approximate.estimate.percentile import fewest_keys
-from pyqbeast.approximate.estimate.rounding import NumberLimits
+from pyqbeast.approximate.estimate.rounding import NumberLimits, exact_below
 from pyqbeast.approximate.estimate.state import BUCKETS_OF_ALL, FloatArray, Group
 from pyqbeast.core.format.column_bounds import column_bounds
 from pyqbeast.core.format.statistics_keys import NUM_RECORDS
@@ -40,7 +40,7 @@ from pyqbeast.delta_log.live_file import LiveFile
 from pyqbeast.scanning.aggregates import Request
 from pyqbeast.scanning.conditions.column_types import may_hold_floats
 from pyqbeast.scanning.exact_numbers import ExactNumbers
-from pyqbeast.scanning.row_sums import Rows, Thresholds, quantiles, sums_of
+from pyqbeast.scanning.row_sums import Rows, Thresholds, exact_quantiles, quantiles, sums_of
 from pyqbeast.scanning.scanned_rows import ScannedRows
 from pyqbeast.scanning.spreads import Spreads
 from pyqbeast.scanning.weighed_rows import rows_that_meet, weighed_rows
@@ -220,6 +220,7 @@ class ScanRows:
         varying = [each for each in others if each.kind in SPREADS]
         spreads = {columns: Spreads(columns) for columns in dict.fromkeys(each.columns for each in varying)}
         column_of = {each: self._request.exact_column(each) for each in others}
+        ordered = {each: self._request.exact_column(each) for each in percentiles}
         exact = {
             name: ExactNumbers(
                 self._request.schema.field(name).type,
@@ -228,7 +229,7 @@ class ScanRows:
             for name in column_of.values()
             if name is not None
         }
-        rows = self._all_rows(exact)
+        rows = self._all_rows({*exact, *(name for name in ordered.values() if name is not None)})
         held = list(rows) if percentiles else []
         parts, is_grouped = held if percentiles else rows, bool(self._request.groups)
         state = sums_of(parts, axes, {}, is_grouped=is_grouped, spreads=spreads.values(), exact=exact)
@@ -238,9 +239,16 @@ class ScanRows:
         for each, name in column_of.items():
             if name is not None:
                 doubles[each], found[each] = exact[name].values(each.kind, self._request.places(each), count)
-        for each in percentiles:
-            values = quantiles(held, each, [each.p or 0.0])
-            doubles[each] = np.array([values.get(group, [np.nan])[0] for group in state.groups])
+        for each, name in ordered.items():
+            share = each.p or 0.0
+            if name is None:
+                values = quantiles(held, each, [share])
+                doubles[each] = np.array([values.get(group, [np.nan])[0] for group in state.groups])
+                continue
+            told = exact_quantiles(held, name, share)
+            doubles[each] = np.array([float(told.get(group, np.nan)) for group in state.groups])
+            beyond = np.abs(doubles[each]) >= exact_below(self._request.places(each))
+            found[each] = {at: told[state.groups[at]] for at in np.flatnonzero(beyond).tolist()}
         return AllRows(state, doubles, found)
 
     def _grid_of_pilot(self, pilot: list[Rows], percentile: Aggregate) -> dict[Group, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
@@ -76,11 +77,12 @@ def test_a_sum_beyond_the_whole_numbers_of_doubles_is_one(tmp_path):
     assert row["m_low"] < 2**53 + 1 < row["m_high"]
 
 
-def test_a_condition_and_an_order_tell_neighbours_apart_that_are_one_double(tmp_path):
+@pytest.mark.parametrize("function", [("max",), ("percentile_approx", 0.5)])
+def test_a_condition_and_an_order_tell_neighbours_apart_that_are_one_double(tmp_path, function):
     """Where the constant has an exponent, Spark compares doubles."""
     values = [2**53 + 5, 2**53 + 4, 2**53 + 3, 7]
     scan = pyqbeast.scan(indexed_table(tmp_path / "t", pa.table({"id": range(4), "n": values})))
-    asked = {"most": ("n", "max")}
+    asked = {"most": ("n", *function)}
 
     def ids(**kept):
         return scan.tolerance(asked, by=["id"], exact=True, **kept).table["id"].to_pylist()
@@ -109,12 +111,12 @@ def test_a_condition_and_an_order_tell_neighbours_apart_that_are_one_double(tmp_
         ("v = 3 OR v < 1.7", [0, 3]),
     ],
 )
-@pytest.mark.parametrize("function", ["avg", "min"])
+@pytest.mark.parametrize("function", [("avg",), ("min",), ("percentile_approx", 0.5)])
 def test_a_condition_on_decimals_of_many_places_compares_what_they_are(tmp_path, function, having, kept):
     values = [Decimal(each) for each in ("1.6", "2", "2.1", "3")]
     rows = pa.table({"id": range(8), "g": [0, 1, 2, 3] * 2, "d": pa.array(values * 2, pa.decimal128(38, 18))})
     scan = pyqbeast.scan(indexed_table(tmp_path / "t", rows))
-    found = scan.tolerance({"v": ("d", function)}, by=["g"], having=having, order_by="g", exact=True)
+    found = scan.tolerance({"v": ("d", *function)}, by=["g"], having=having, order_by="g", exact=True)
     assert found.table["g"].to_pylist() == kept
 
 
@@ -144,6 +146,40 @@ def test_extremes_of_decimals_are_decimals(tmp_path, precision, values):
         ]
         (row,) = scan.tolerance(asked, **how).table.to_pylist()
         assert (row["most"], row["least"]) == (max(numbers), min(numbers))
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"budget": "150 KB"}])
+@pytest.mark.parametrize("often", [1_700_000_000_000_000_123, Decimal("-0.12345678901234567890123456789")])
+def test_bounds_of_percentiles_hold_numbers_that_no_double_is(tmp_path, often, how):
+    """Most rows have one value, whose double is another number."""
+    kind = pa.int64() if isinstance(often, int) else pa.decimal128(38, 29)
+    values = [often if n % 5 else (often - n) for n in range(20_000)]
+    rows = pa.table({"id": range(20_000), "v": pa.array(values, kind)})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    found = scan.tolerance({"half": ("v", "percentile_approx", 0.5)}, **how)
+    (row,) = found.table.to_pylist()
+    assert found.exact == ("exact" in how)
+    assert float(often) == row["half"] != often
+    assert row["half_low"] < often < row["half_high"]
+    assert row["half_high"] - row["half_low"] <= 4 * np.spacing(abs(float(often)))
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.decimal128(20, 2), pa.decimal128(38, 0)])
+def test_exact_percentiles_are_those_of_the_numbers_themselves(tmp_path, kind):
+    rng = np.random.default_rng(3)
+    whole = 2**56 + rng.integers(-300, 300, 300)
+    number = int if kind == pa.int64() else lambda each: Decimal(int(each)).scaleb(-kind.scale)
+    held = [None if n % 7 == 0 else number(each) for n, each in enumerate(whole)]
+    rows = pa.table({"id": range(300), "g": np.arange(300) % 3, "v": pa.array(held, kind)})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows))
+    for share in (0.0, 0.1, 0.5, 1.0):
+        asked = {"v": ("v", "percentile_approx", share)}
+        for group in range(3):
+            ordered = sorted(each for each in held[group::3] if each is not None)
+            truth = ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+            having = f"v = {truth} AND v > {truth - number(1)} AND v < {truth + number(1)}"
+            kept = scan.tolerance(asked, by=["g"], exact=True, having=having).table["g"].to_pylist()
+            assert group in kept
 
 
 def averages(tmp_path, cents):

@@ -19,6 +19,8 @@ from pyqbeast.approximate.estimate.state import MOST_BUCKETS, FloatArray, Mask, 
 EXTREMES = ("min", "max")
 #: Of whole numbers and decimals doubles may not hold the exact answer of these.
 ROUNDED = ("sum", *EXTREMES)
+#: Each of these is the number of a row, as a double and with bounds that are doubles.
+OF_ONE_ROW = (*EXTREMES, "percentile")
 #: How far a double may be beside a number that three operations lead to, as a share of it: a decimal is read, divided,
 #: and counted in units of its last place. Each of them rounds by half of a double's last place at the most.
 _BESIDE = 3 * 2.0**-53
@@ -120,9 +122,9 @@ def _rows(state: State, found: Estimates) -> FloatArray:
     return np.asarray(state.sums[..., state.index(found.aggregate.moments)[0]].sum(axis=1))
 
 
-def extremes_outward(found: Estimates, limit: float) -> Estimates:
-    """Bounds of a least or largest value that are true of the numbers that doubles beyond a limit were rounded from."""
-    if found.aggregate.kind not in EXTREMES or math.isinf(limit):
+def values_outward(found: Estimates, limit: float) -> Estimates:
+    """Bounds of a row's value that are true of the numbers that doubles beyond a limit were rounded from."""
+    if found.aggregate.kind not in OF_ONE_ROW or math.isinf(limit):
         return found
     low, high = (
         np.where(np.abs(bound) < limit, bound, np.nextafter(bound, end))

@@ -24,10 +24,10 @@ from pyqbeast.approximate.estimate.interval import distinct_keys
 from pyqbeast.approximate.estimate.outcome import Reading
 from pyqbeast.approximate.estimate.rounding import (
     decimals_exact,
-    extremes_outward,
     has_lost_digits,
     is_rounded,
     left_to_query,
+    values_outward,
     with_values,
 )
 from pyqbeast.approximate.estimate.state import (
@@ -222,7 +222,7 @@ class Progress:
             self._inexact = self._inexact & self._has_all_rows
         told = {
             each: decimals_exact(
-                extremes_outward(found[each], limits.exact_below.get(each, np.inf)),
+                values_outward(found[each], limits.exact_below.get(each, np.inf)),
                 self._shares,
                 limits.decimal_places.get(each),
                 exact_values(each, values, limits),
