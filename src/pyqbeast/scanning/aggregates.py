@@ -135,6 +135,12 @@ class Request:
         is_exact = pa.types.is_decimal(source.type) or (is_integral and aggregate.kind != "avg")
         return source.column if is_exact else None
 
+    def exact_places(self, aggregate: Aggregate) -> int | None:
+        """The decimal places of an aggregate that is a whole number or a decimal; None for another one."""
+        if aggregate.kind in COUNTS:
+            return 0
+        return None if self.exact_column(aggregate) is None else self.places(aggregate)
+
     def places(self, aggregate: Aggregate) -> int:
         """The decimal places of an aggregate that has an `exact_column`: 0 for whole numbers."""
         scale: int = getattr(self.sources[aggregate.columns[0]].type, "scale", 0)

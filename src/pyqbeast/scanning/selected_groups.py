@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -52,7 +52,7 @@ class Kept:
         keeps_some = having is not None or limit is not None
         check_names(request.groups, request.aggregates, keeps_some=keeps_some)
         estimates = pa.schema([(name, request.value_type(of)) for name, of in request.aggregates.items()])
-        of_estimates = _OfEstimates(request.aggregates)
+        of_estimates = _OfEstimates(request)
         condition = None if having is None else condition_of_text(having, estimates, of_estimates)
         groups = [request.schema.field(name) for name in request.groups]
         order = [] if order_by is None else order_of_text(order_by, pa.schema([*groups, *estimates]))
@@ -76,16 +76,19 @@ def _sorted_by(column: SortColumn, request: Request) -> SortedBy:
 class _OfEstimates:
     """Comparisons of estimates with numbers; see `Comparisons`."""
 
-    def __init__(self, aggregates: Mapping[str, Aggregate]) -> None:
-        self._aggregates = aggregates
+    def __init__(self, request: Request) -> None:
+        self._request = request
 
     def joined(self, joint: Joint, left: Condition, right: Condition) -> Condition:
         return Junction(joint, left, right)
 
     def compared(self, field: pa.Field, sign: str, constant: SqlConstant) -> Condition:
-        number, aggregate = _number(field, constant), self._aggregates[field.name]
         if sign == "!=":
-            return Negation(Comparison(aggregate, "=", number))
+            return Negation(self.compared(field, "=", constant))
+        number, aggregate = _number(field, constant), self._request.aggregates[field.name]
+        places = self._request.exact_places(aggregate)
+        if places is not None and isinstance(number, Fraction):
+            return _beside(aggregate, sign, number, places)
         return Comparison(aggregate, sign, number)
 
     def null(self, field: pa.Field, *, negated: bool) -> Condition:
@@ -96,6 +99,20 @@ class _OfEstimates:
     ) -> tuple[None, Sequence[SqlConstant]]:
         """All of them: an estimate is compared with one number after the other."""
         return None, constants
+
+
+def _beside(aggregate: Aggregate, sign: str, number: Fraction, places: int) -> Comparison:
+    """A number of so many decimal places beside a constant.
+
+    A constant of more places gives way to the nearest number that the other can be, as their doubles may be one.
+    """
+    last = number * 10**places
+    if last.denominator == 1:
+        return Comparison(aggregate, sign, number)
+    if sign == "=":
+        return Comparison(aggregate, "<", -math.inf)  # false, or null
+    nearest = math.floor(last) if sign[0] == ">" else math.ceil(last)
+    return Comparison(aggregate, sign[0], Fraction(nearest, 10**places))
 
 
 def _number(field: pa.Field, constant: SqlConstant) -> float | Fraction:

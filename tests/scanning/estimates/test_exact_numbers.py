@@ -148,6 +148,40 @@ def test_extremes_of_decimals_are_decimals(tmp_path, precision, values):
         assert (row["most"], row["least"]) == (max(numbers), min(numbers))
 
 
+@pytest.mark.parametrize("how", [{"exact": True}, {"error": 1e-12}, {"budget": "150 KB"}])
+def test_a_condition_with_more_digits_than_a_double_has_compares_what_it_says(tmp_path, how):
+    ids = np.arange(20_000)
+    owed = pa.array([Decimal(-7 if n % 2 else int(n % 9)).scaleb(-1) for n in ids], pa.decimal128(12, 1))
+    rows = pa.table({"id": ids, "g": ids % 2, "a": ids % 2 + 1, "owed": owed})
+    scan = pyqbeast.scan(by_weight(tmp_path / "t", rows, files=20))
+    asked = {"n": ("*", "count"), "a": ("a", "sum"), "owed": ("owed", "sum"), "least": ("owed", "min")}
+    little, nearly = f"{'0' * 20}1", "9" * 21
+    conditions = {
+        f"n < 10000.{little}": {0, 1},
+        f"n > 10000.{little}": set(),
+        f"n <= 9999.{nearly}": set(),
+        f"n = 10000.{little}": set(),
+        f"n != 10000.{little}": {0, 1},
+        f"n BETWEEN 9999.{nearly} AND 10000.{little}": {0, 1},
+        f"a > 19999.{nearly}": {1},
+        f"a >= 20000.{little}": set(),
+        f"owed > -7000.0{little}": {0, 1},
+        f"owed >= -6999.9{nearly}": {0},
+        f"owed < -6999.9{nearly}": {1},
+        f"least > -0.7{little}": {0, 1},
+        f"NOT least = -0.7{little}": {0, 1},
+    }
+    for condition, kept in conditions.items():
+        found = scan.tolerance(asked, by=["g"], having=condition, **how)
+        groups = found.table["g"].to_pylist()
+        if found.exact:
+            assert set(groups) == kept, condition
+        assert {
+            group for group, sure in zip(groups, found.table["sure"].to_pylist(), strict=True) if sure
+        } <= kept
+        assert kept <= {*groups, *(group for (group,) in found.choice.left_out)}
+
+
 @pytest.mark.parametrize("how", [{"exact": True}, {"budget": "150 KB"}])
 @pytest.mark.parametrize("often", [1_700_000_000_000_000_123, Decimal("-0.12345678901234567890123456789")])
 def test_bounds_of_percentiles_hold_numbers_that_no_double_is(tmp_path, often, how):
