@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,29 @@ def test_a_difference_of_large_sums_is_that_of_spark(spark, books):
     assert answer.exact
     assert answer.groups.complete
     assert {(row["g"], row["took"]) for row in answer.df.collect()} == set(map(tuple, query.collect()))
+
+
+def test_a_condition_with_more_digits_than_a_double_has_keeps_the_groups_of_spark(spark, books):
+    """Spark itself rounds a constant to 12 places beside a sum of 26 digits before the point."""
+    spark.sql(
+        "SELECT g, sum(debit) AS total, sum(-debit) AS owed, sum(if(g = 3, NULL, debit)) AS some "
+        "FROM books GROUP BY g"
+    ).createOrReplaceTempView("totals")
+    totals = sorted(row.total for row in spark.table("totals").collect())
+    below, above = f"{totals[4] - Decimal('0.01')}999999999", f"{totals[4]}000000001"
+    for condition in (
+        f"total > {below}",
+        f"total BETWEEN {totals[1]}000000001 AND {below}",
+        f"cast(total AS DECIMAL(38, 12)) >= {above}",
+        f"-{below} > owed",
+        f"NOT some = {above}",
+        f"total = {totals[4]}000000000",
+    ):
+        query = spark.sql(f"SELECT * FROM totals WHERE {condition}")
+        answer = pyqbeast.tolerance(query, error=1e-12)
+        assert answer.exact
+        assert answer.steps[-1].start > 0, "sums of the steps tell it"
+        assert {row["g"] for row in answer.df.collect()} == {row["g"] for row in query.collect()}, condition
 
 
 def test_groups_are_sorted_by_what_they_are_and_not_by_a_float_of_it(spark, books):

@@ -2,6 +2,7 @@ package io.pyqbeast.estimate;
 
 import io.pyqbeast.errors.RefusedQuery;
 import io.pyqbeast.spark.ScalaInterop;
+import java.math.RoundingMode;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,9 @@ import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.With;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.TimestampType;
 
@@ -67,10 +71,10 @@ final class GroupCondition {
     Expression left = compared.left();
     Expression right = compared.right();
     if (right.foldable()) {
-      return List.of(sign, outputOf.applyAsInt(left), number(right));
+      return beside(sign, left, right, outputOf);
     }
     if (left.foldable()) {
-      return List.of(turned(sign), outputOf.applyAsInt(right), number(left));
+      return beside(turned(sign), right, left, outputOf);
     }
     // Their difference would not do: its type may not hold it, and NaN and infinities have none.
     return List.of(sign, outputOf.applyAsInt(left), List.of("output", outputOf.applyAsInt(right)));
@@ -89,8 +93,43 @@ final class GroupCondition {
     return sign.startsWith("<") ? sign.replace('<', '>') : sign.replace('>', '<');
   }
 
+  /**
+   * An output beside a constant. One of more decimal places than the output can have gives way to the nearest number that
+   * the output can be, as the double of the constant may be that of an output.
+   */
+  private static List<Object> beside(
+      String sign, Expression compared, Expression constant, ToIntFunction<Expression> outputOf) {
+    int output = outputOf.applyAsInt(compared);
+    Object value = number(constant);
+    Integer places = decimalPlaces(compared);
+    if (places == null
+        || !(value instanceof Decimal decimal)
+        || decimal.toJavaBigDecimal().stripTrailingZeros().scale() <= places) {
+      return List.of(sign, output, Arithmetic.number(value));
+    }
+    Object below = decimal.toJavaBigDecimal().setScale(places, RoundingMode.FLOOR).doubleValue();
+    Object above = decimal.toJavaBigDecimal().setScale(places, RoundingMode.CEILING).doubleValue();
+    return switch (sign.charAt(0)) {
+      case '>' -> List.of(">", output, below);
+      case '<' -> List.of("<", output, above);
+      default -> List.of("and", List.of(">", output, above), List.of("<", output, below)); // false, or null
+    };
+  }
+
+  /** How many decimal places the values of an expression have at most; null for what is no decimal or whole number. */
+  private static Integer decimalPlaces(Expression compared) {
+    Expression inner = compared;
+    while (inner instanceof Cast cast && Arithmetic.keepsNumbers(cast)) {
+      inner = cast.child();
+    }
+    if (inner.dataType() instanceof DecimalType type) {
+      return type.scale();
+    }
+    return inner.dataType() instanceof IntegralType ? 0 : null;
+  }
+
   /** Days since 1970 for dates, microseconds for timestamps. */
-  private static double number(Expression constant) {
+  private static Object number(Expression constant) {
     Object value = constant.eval(null);
     boolean isNumber =
         constant.dataType() instanceof NumericType
@@ -99,6 +138,6 @@ final class GroupCondition {
     if (value == null || !isNumber) {
       throw new RefusedQuery("a condition on its result compares with something else than a number: " + constant.sql());
     }
-    return Arithmetic.number(value);
+    return value;
   }
 }
