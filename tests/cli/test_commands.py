@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast.cli import common, demo
+from pyqbeast.cli import common
 from pyqbeast.cli.app import app
+from pyqbeast.cli.demo import command
 from pyqbeast.core.errors import UnsupportedError
 from tests.flights import one_of_twenty_flights
 from tests.spark_session import under
@@ -142,8 +143,8 @@ def test_vectors_of_a_table(pyqbeast, few_rows):
 def test_demo(pyqbeast, monkeypatch):
     """On a twentieth of the flights, in cubes of a twentieth of the rows."""
     flights = one_of_twenty_flights()
-    monkeypatch.setattr(demo, "read_flights", lambda: flights)
-    monkeypatch.setattr(demo, "CUBE_SIZE", demo.CUBE_SIZE // 20)
+    monkeypatch.setattr(command, "read_flights", lambda: flights)
+    monkeypatch.setattr(command, "CUBE_SIZE", command.CUBE_SIZE // 20)
     done = pyqbeast("demo", "--output", "json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from pyqbeast.cli import common, demo, main
+from pyqbeast.cli import common, main
 from pyqbeast.cli.app import app
+from pyqbeast.cli.demo import command
 from pyqbeast.core.errors import SessionError
 from tests.scanning.tables import NUMBERS, indexed_table
 
@@ -57,14 +58,14 @@ def written_to(monkeypatch):
     """A demo writes nothing; where it would have done so is told."""
     metrics = SimpleNamespace(file_count=1, cube_count=1, bytes=1, height=1, unindexed_share=0)
     query = {"query": "all rows", "avg_dep_delay": 1, "files": 1, "bytes": 1, "rows_scanned": 1, "seconds": 1}
-    monkeypatch.setattr(demo, "read_flights", lambda: SimpleNamespace(num_rows=1))
-    monkeypatch.setattr(demo, "_queries", lambda *_: [query])
+    monkeypatch.setattr(command, "read_flights", lambda: SimpleNamespace(num_rows=1))
+    monkeypatch.setattr(command, "_queries", lambda *_: [query])
     session, paths = MagicMock(), []
     writer = session.createDataFrame.return_value.write.format.return_value
     writer.option.return_value.option.return_value.save = paths.append
     monkeypatch.setattr(common, "local_session", lambda: session)
     table = SimpleNamespace(metrics=lambda: metrics)
-    monkeypatch.setattr(demo.pyqbeast, "QbeastTable", SimpleNamespace(for_path=lambda *_: table))
+    monkeypatch.setattr(command.pyqbeast, "QbeastTable", SimpleNamespace(for_path=lambda *_: table))
     return paths
 
 
@@ -110,7 +111,7 @@ def test_a_demo_at_a_place_that_cannot_be_looked_at(pyqbeast, monkeypatch):
 
 
 def test_a_demo_without_room_for_its_table(pyqbeast, monkeypatch):
-    monkeypatch.setattr(demo, "read_flights", lambda: None)
+    monkeypatch.setattr(command, "read_flights", lambda: None)
     monkeypatch.setattr(tempfile, "tempdir", "/proc")
     done = pyqbeast("demo")
     assert done.exit_code == 1

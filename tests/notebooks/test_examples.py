@@ -10,7 +10,7 @@ import types
 import matplotlib
 import pytest
 
-from pyqbeast.cli import flights
+from pyqbeast.cli.demo import flights
 from tests.flights import one_of_twenty_flights
 from tests.notebooks import NOTEBOOKS
 from tests.spark_session import use_session
