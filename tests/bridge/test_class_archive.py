@@ -23,6 +23,9 @@ def java(monkeypatch, tmp_path):
     monkeypatch.setattr(class_archive, "java_command", lambda: str(tmp_path / "java"))
     monkeypatch.setattr(class_archive, "told_by", lambda _: told.version)
     monkeypatch.setattr(class_archive.SparkContext, "_gateway", None)
+    monkeypatch.setattr(
+        class_archive.SparkContext, "_jvm", None
+    )  # `make` ends its JVM, which is not that of other tests
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("SPARK_HOME", raising=False)
     return told
