@@ -124,10 +124,15 @@ def _side(dimension: Dimension, lows: list[Any], highs: list[Any]) -> tuple[Side
         axis = Axis(dimension.name, np.array([0.5]), ("all cells",), is_ordered=False)
         return Side(axis, np.zeros(len(lows)), np.ones(len(lows)), 0.0), None
     axis = Axis(dimension.name, value_places(scale.values, scale), scale.labels, is_ordered=True)
-    places = value_places(lows, scale), value_places(highs, scale)
+    places = [_on(axis, value_places(ends, scale)) for ends in (lows, highs)]
     steps = [scale.steps(low, high) for low, high in zip(lows, highs, strict=True)]
     unit = dimension.field.datatype.unit
     return Side(axis, *places, half_cell(scale, unit)), Range.of(dimension.name, scale, steps)
+
+
+def _on(axis: Axis, places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places with the ends of an axis for those beyond all numbers: nobody knows how far such a tile goes."""
+    return np.where(np.isinf(places), np.clip(places, axis.ticks[0], axis.ticks[-1]), places)
 
 
 def _figures(fragment: Fragment) -> FragmentFigures:
