@@ -248,7 +248,7 @@ def test_an_image_shows_tiles_of_one_cell(tmp_path, kind):
 def test_tiles_near_the_largest_doubles(tmp_path, least, most, label):
     """The distance of two of them, and the margins of an axis, are beyond all doubles: nothing was drawn.
 
-    The sum of a tile with the largest double of all may be one of any doubles, so that nobody knows where the tile ends.
+    The sum of a tile with the largest double of all may be that of any doubles, so nobody knows where it ends.
     """
     uri, largest = str(tmp_path / "a"), most * float(np.finfo(np.float64).max)
     sides = (

@@ -12,7 +12,7 @@ from pyqbeast.cli import common
 
 @common.command
 def prepare(output: common.Output) -> None:
-    """Make sessions of this machine start in half the time.
+    """Make sessions of this machine start faster.
 
     Fetches Delta's jars, and keeps the classes that Spark loads in an archive of Java's, some 200 MB beside them in the
     user's cache. Takes a minute. To be run again for another Java or another Spark.

@@ -1,8 +1,8 @@
 """An archive of Spark's classes, which the driver's JVM maps into its memory in place of reading them from jars.
 
-A first session, with a write and a sample, needs some 17,000 classes. To find, check and link them takes half of its
-time. HotSpot calls such an archive class data sharing. It belongs to one Java and one class path: a JVM that finds
-another class path, or other jars there, passes over it and reads the jars.
+A first session, with a write and a sample, needs some 17,000 classes. To find, check and link them takes a third of
+its time (`python -m benchmarks.first_session`). HotSpot calls such an archive class data sharing. It belongs to one
+Java and one class path: a JVM that finds another class path, or other jars there, passes over it and reads the jars.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _side(dimension: Dimension, lows: list[Any], highs: list[Any]) -> tuple[Side
         axis = Axis(dimension.name, np.array([0.5]), ("all cells",), is_ordered=False)
         return Side(axis, np.zeros(len(lows)), np.ones(len(lows)), 0.0), None
     axis = Axis(dimension.name, value_places(scale.values, scale), scale.labels, is_ordered=True)
-    places = [_on(axis, value_places(ends, scale)) for ends in (lows, highs)]
+    places = _on(axis, value_places(lows, scale)), _on(axis, value_places(highs, scale))
     steps = [scale.steps(low, high) for low, high in zip(lows, highs, strict=True)]
     unit = dimension.field.datatype.unit
     return Side(axis, *places, half_cell(scale, unit)), Range.of(dimension.name, scale, steps)
