@@ -82,6 +82,23 @@ def test_a_jvm_that_makes_none_leaves_the_last_one(java, monkeypatch, contents, 
     assert [each.read_bytes() for each in file.parent.iterdir()] == [b"classes"]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FileNotFoundError("a table of the use")])
+def test_a_use_that_fails_leaves_nothing(java, monkeypatch, error):
+    """Without an end the JVM would write its archive behind this process."""
+    use_spark = made_by(b"classes", monkeypatch)
+
+    def fails(settings):
+        use_spark(settings)
+        raise error
+
+    with pytest.raises((KeyboardInterrupt, FileNotFoundError)):
+        class_archive.make(fails)
+    assert class_archive.SparkContext._gateway is None
+    assert not list(class_archive._folder().iterdir())
+    with pytest.raises(SessionError, match="no archive"):
+        class_archive.make(lambda _: None)
+
+
 def test_a_folder_that_cannot_be_written(java, monkeypatch, tmp_path):
     (tmp_path / "cache").touch()
     with pytest.raises(StorageError, match=r"cache/pyqbeast/classes cannot be written .*XDG_CACHE_HOME"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +68,17 @@ def make(use_spark: Callable[[Mapping[str, str]], None]) -> Path:
         raise StorageError(f"an option of Java cannot name {file}; set XDG_CACHE_HOME to another folder")
     # The JVM writes when it ends, and one that is killed meanwhile leaves a part.
     partial = file.with_name(f"{file.name}.{uuid.uuid4().hex}")
-    try:
+    with _writing(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
-        use_spark({DRIVER_OPTIONS: f'"{_MAKES}{partial}" {_QUIET}'})
-        if _end_jvm() == 0:
-            partial.replace(file)
+    try:
+        try:
+            use_spark({DRIVER_OPTIONS: f'"{_MAKES}{partial}" {_QUIET}'})
+        finally:
+            exit_code = _end_jvm()
+        if exit_code == 0 and partial.is_file():
+            with _writing(file.parent):
+                partial.replace(file)
             return file
-    except FileNotFoundError:
-        pass  # the JVM has made none
-    except OSError as error:
-        raise StorageError(
-            f"{file.parent} cannot be written ({error}); set XDG_CACHE_HOME to another folder"
-        ) from error
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
@@ -89,9 +88,21 @@ def make(use_spark: Callable[[Mapping[str, str]], None]) -> Path:
     )
 
 
-def _end_jvm() -> int:
-    """Ends the JVM, which writes the archive then. Gives its exit code."""
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{folder} cannot be written ({error}); set XDG_CACHE_HOME to another folder"
+        ) from error
+
+
+def _end_jvm() -> int | None:
+    """Ends the JVM, which writes the archive then. Gives its exit code; None where there is none to end."""
     gateway: Any = SparkContext._gateway
+    if gateway is None:
+        return None
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()
     gateway.proc.stdin.close()
