@@ -38,6 +38,7 @@ def _look_at_machine(output: common.Output) -> None:
     from pyqbeast.bridge.start.class_archive import archive
     from pyqbeast.spark_versions import DELTA_VERSION
 
+    classes = archive()
     versions = {
         "pyqbeast": pyqbeast.__version__,
         "python": platform.python_version(),
@@ -45,7 +46,7 @@ def _look_at_machine(output: common.Output) -> None:
         "delta": DELTA_VERSION,
         "java": java_version(spark),
         "jar": str(bridge_jar()),
-        "classes": (classes := archive()) and str(classes),
+        "classes": None if classes is None else str(classes),
         "rows": spark.range(1000).count(),
     }
     told = {**versions, "classes": classes or "in no archive: pyqbeast prepare lets sessions start faster"}
